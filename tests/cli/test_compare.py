@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from PIL import Image
 
 from tests.support.compared import outcomes, results
 from zoo.cli import main
+from zoo.cli.compare import parse_run_folders
 from zoo.results.outcomes import SCHEMA
 from zoo.results.report import write_results
 
@@ -61,6 +64,30 @@ def test_runs_are_named_on_the_command_line(
     assert "Ours" in out
 
 
+def test_a_run_without_a_name_has_that_of_its_folder_where_others_are_named(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(parse_run_folders(["A=seen", f"{tmp_path}/unseen/", "."])) == [
+        "A",
+        "unseen",
+        tmp_path.name,
+    ]
+    out, _ = printed(capsys, "seen", "Ours=unseen", "--format", "json", "--resamples", "9")
+    assert json.loads(out)["runs"] == ["seen", "Ours"]
+
+
+def test_two_runs_of_one_name_are_refused_before_a_run_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["compare", "nowhere/a", "b=nowhere/b", "elsewhere/a"]) == 1
+    assert "two runs are named a: give each a different name" in capsys.readouterr().err
+
+
+def test_runs_are_compared_without_torch() -> None:
+    program = "import sys, zoo.cli.compare, zoo.cli.report; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 def test_csv_is_on_its_own_and_notes_go_to_the_screen(
     runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +131,38 @@ def test_outcomes_that_differ_are_listed_by_their_margins(
         "38 outcomes of unseen differ from those of seen, and scores by at most 1; smallest" in out
     )
     assert out.count("margin 0.5 in seen and -0.5 in unseen") == 3
+
+
+@pytest.mark.parametrize(
+    ("patterns", "counts"),
+    [
+        (["sugarcrepe/replace_*/i2t"], (5, {"replace_rel"})),
+        (["Relational Structure"], (5, {"replace_rel"})),
+        (["sugarcrepe/*, unseen"], (8, {"swap_att"})),
+        (["Binding", "*replace_rel*"], (15, {"replace_rel", "swap_att"})),
+    ],
+)
+def test_outcomes_are_those_of_the_chosen_metrics(
+    patterns: list[str],
+    counts: tuple[int, set[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, swaps, relations in (("first", 10, 5), ("second", 20, 10)):
+        subsets = (
+            split(outcomes([i < swaps for i in range(24)])),
+            outcomes([i < relations for i in range(20)], subset="replace_rel"),
+        )
+        write_results(results(pa.concat_tables(subsets)), tmp_path / name)
+    flags = ["--preset", "official,capabilities", "--outcomes", "99", "--metrics", *patterns]
+    out, _ = printed(capsys, "first", "second", *flags)
+    n, names = counts
+    assert f"\n{n} outcomes of second differ from those of first" in out
+    listed = [line for line in out.splitlines() if ", case " in line]
+    assert len(listed) == n
+    assert {line.split("/")[1] for line in listed} == names
 
 
 PICTURES = {

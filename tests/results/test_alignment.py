@@ -7,14 +7,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.support.compared import rows_under
+import zoo
+from tests.support.compared import Counting, outcomes, results, rows_under
 from zoo.benchmarks.base import Case
 from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, align_runs, largest_score_difference
-from zoo.results.comparison.outcome_differences import AS_KEPT, outcome_differences
+from zoo.results.comparison.outcome_differences import (
+    AS_KEPT,
+    outcome_differences,
+    select_counted,
+)
 from zoo.results.comparison.paired_tests import compare_pair
-from zoo.results.metrics import Rules
-from zoo.results.outcomes import OutcomeRow, outcome_rows, outcome_table
+from zoo.results.metrics import MacroAverage, Rules
+from zoo.results.outcomes import SCHEMA, OutcomeRow, outcome_rows, outcome_table
 from zoo.results.presets.preset import preset_of
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import paired_test
@@ -163,3 +168,31 @@ def test_images_asked_more_than_once_are_exchanged_as_a_whole() -> None:
     p = compare_pair(row, *row.values).p
     assert p == pytest.approx(paired_test(first_right, np.zeros(18), image))
     assert p > 10 * paired_test(first_right, np.zeros(18), np.arange(18))
+
+
+def test_a_macro_average_and_pooled_subsets_count_the_outcomes_of_their_metric() -> None:
+    parts = [
+        outcomes([True, False] * 2, subset=subset, groups=["x", "x", "y", "y"])
+        for subset in ("swap_att", "swap_obj")
+    ]
+    swaps = pa.concat_tables(parts)
+    column = SCHEMA.get_field_index("bucket")
+    buckets = pa.array(["definitely_seen"] * 6 + ["definitely_unseen"] * 2, pa.string())
+    cases = swaps.set_column(column, SCHEMA.field(column), buckets)
+    macros = {("sugarcrepe", "swap_obj"): MacroAverage(metric="i2t")}
+    preset = Counting(Rules(official_ties=True, drop_identical=False, macros=macros))
+    lines = {
+        str(line.name): line
+        for line in zoo.compare(
+            {name: results(cases) for name in "ab"}, presets=[preset], resamples=10
+        ).lines
+    }
+    by_name = {
+        name: select_counted(cases, [line], [preset]).tolist() for name, line in lines.items()
+    }
+    assert by_name["sugarcrepe/swap_att/i2t"] == [True] * 4 + [False] * 4
+    assert by_name["sugarcrepe/swap_obj/macro"] == [False] * 4 + [True] * 4
+    assert by_name["sugarcrepe/swap_obj/i2t, seen"] == [False] * 4 + [True, True, False, False]
+    assert by_name["sugarcrepe/*/i2t, seen"] == [True] * 6 + [False] * 2
+    chosen = [lines["sugarcrepe/swap_obj/macro"], lines["sugarcrepe/*/i2t, seen"]]
+    assert select_counted(cases, chosen, [preset]).all()

@@ -23,6 +23,7 @@ from tests.support.compared import (
     BIVLC,
     MODELS,
     Counting,
+    brittle_outcomes,
     golden,
     outcomes,
     published_bivlc,
@@ -33,12 +34,14 @@ from zoo.benchmarks import Case
 from zoo.errors import ZooError
 from zoo.results import Rules
 from zoo.results.averages import Mean, Member
-from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
-from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.comparison.comparison import Comparison, format_p_value
+from zoo.results.comparison.lines import ComparisonLine, summarise_differences
 from zoo.results.comparison.run_names import group_across_seeds, shorten_paths
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.outcomes import SCHEMA, outcome_rows, outcome_table
 from zoo.results.report import Results, write_results
 from zoo.results.runs import BenchmarkRun
+from zoo.results.site.write import write_report
 from zoo.sources.sample import ImageRef
 
 
@@ -571,6 +574,28 @@ def test_a_difference_of_nothing_has_no_sign(number: float, shown: str) -> None:
     assert format_points(number) == shown
 
 
+def test_one_number_is_rounded_alike_in_the_table_and_in_the_report(tmp_path: Path) -> None:
+    rules = Counting(Rules(official_ties=True, drop_identical=False))
+    runs = {
+        name: results(outcomes([i < right for i in range(400)])).recount([rules])
+        for name, right in (("a", 313), ("b", 311))
+    }
+    compared = zoo.compare(runs, presets=[rules], resamples=50)
+    assert "400 78.3* 77.8~" in " ".join(repr(compared).split())
+    assert [run.to_markdown().count("| 78.3 |") for run in runs.values()] == [1, 0]
+    write_report(runs, [rules], tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert re.findall(r'data-value="7\d\.[^"]*"><a[^>]*>([\d.]+)</a>', page) == ["78.3", "77.8"]
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0.05, "0.1"), (-0.25, "-0.3"), (78.24999999999999, "78.3"), (78.249, "78.2"), (-0.04, "0.0")],
+)
+def test_halves_are_rounded_away_from_zero(number: float, shown: str) -> None:
+    assert format_number(number) == shown
+
+
 @pytest.mark.parametrize(
     ("p", "shown"), [(5e-5, "< 0.0001"), (1e-30, "< 0.0001"), (1e-4, "0.0001"), (0.0471, "0.047")]
 )
@@ -644,3 +669,48 @@ def test_a_recall_among_some_images_has_no_figure_beside_and_enters_no_mean(publ
     whole = published == 6
     assert bool(found["retrieval/coco_karpathy/t2i_r@1"].published) == whole
     assert ("both" in found) == whole
+
+
+@pytest.fixture(scope="module")
+def brittle() -> Comparison:
+    """Three runs, of which the second is least brittle, and the third hardly more."""
+    shares = {"a": 500, "b": 200, "c": 203}
+    means = (Mean("Brittle", (Member("hard_positives", "swap", "brittleness"),)),)
+    preset = Counting(Rules(official_ties=True, drop_identical=False), means)
+    runs = {
+        name: results(
+            pa.concat_tables(
+                [brittle_outcomes(i < n for i in range(1000)), outcomes([True, False] * 20)]
+            )
+        )
+        for name, n in shares.items()
+    }
+    return zoo.compare(runs, presets=[preset], resamples=100)
+
+
+def test_the_lowest_is_best_where_the_protocol_says_so(brittle: Comparison) -> None:
+    marks = [(False, False), (True, False), (False, True)]
+    lower = [line for line in brittle.lines if line.lower_is_better]
+    assert [str(line.name) for line in lower] == ["hard_positives/swap/brittleness", "Brittle"]
+    for line in lower:
+        assert [(value.best, value.near_best) for value in line.values] == marks
+    assert "| 50.0 | **20.0** | <ins>20.3</ins> |" in brittle.to_markdown()
+    assert summarise_differences(brittle.lines) == [
+        "b is significantly better than a on 1 of 2 metrics, and worse on 0",
+        "c is significantly better than a on 1 of 2 metrics, and worse on 0",
+    ]
+
+
+def test_tables_say_where_lower_is_better(brittle: Comparison) -> None:
+    note = "lower is better: hard_positives/brittleness, Brittle (an answer that counts as right"
+    assert note in " ".join(repr(brittle).split())
+    assert note in brittle.to_markdown()
+    captions = re.findall(r"\\caption\{(.*)\}", brittle.to_latex("A"))
+    assert ["Lower is better: " in caption for caption in captions] == [True, True, True]
+    assert "Lower is better: Hard Positives/brittleness." in captions[0]
+    records = {record["metric"]: record["lower_is_better"] for record in brittle.records()}
+    assert records == {"brittleness": True, "i2t": False, "Brittle": True}
+
+
+def test_tables_without_such_a_metric_do_not_say_so(sugarcrepe: Comparison) -> None:
+    assert "ower is better" not in repr(sugarcrepe) + sugarcrepe.to_latex("A")

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 import zoo
-from tests.support.compared import outcomes, results
+from tests.support.compared import brittle_outcomes, outcomes, results
 from zoo.errors import ZooError
 from zoo.results.comparison.comparison import Comparison, render_forest
 from zoo.results.comparison.lines import summarise_differences
@@ -74,6 +74,16 @@ def test_another_kind_of_picture_is_refused() -> None:
     for name in ("a.jpg", "a"):
         with pytest.raises(ZooError, match=r"ends in \.png, \.svg or \.pdf"):
             figure_format(Path(name))
+
+
+def test_a_row_says_where_lower_is_better() -> None:
+    runs = {
+        name: results(brittle_outcomes([i < n for i in range(9)]))
+        for name, n in (("a", 4), ("b", 2))
+    }
+    (axes,) = zoo.compare(runs, resamples=50).figure().axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["hard_positives", "swap, brittleness (lower is better)"]
 
 
 def test_a_name_with_dollars_is_no_formula() -> None:

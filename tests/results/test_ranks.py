@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from scipy import stats
 
+from tests.support.compared import brittle_outcomes
 from zoo.benchmarks.base import Case
 from zoo.familiarity.bindings import Binding
 from zoo.familiarity.buckets import BUCKETS
@@ -224,6 +225,25 @@ def test_models_that_are_level_share_the_first_of_all_ranks() -> None:
     assert axes.get_yticks().tolist() == [1, 2]
     assert axes.get_ylim() == (2.5, 0.5)
     assert [line.get_ydata().tolist() for line in axes.lines] == [[1], [1]]
+
+
+def test_the_model_with_the_lower_value_is_ahead_where_lower_is_better() -> None:
+    column = SCHEMA.get_field_index("bucket")
+    seen = pa.array(["definitely_seen"] * 40, pa.string())
+    cases = {
+        name: brittle_outcomes([i < n for i in range(40)]).set_column(
+            column, SCHEMA.field(column), seen
+        )
+        for name, n in (("brittle", 30), ("stable", 10))
+    }
+    tests = compute_split_tests(cases)
+    assert [(test.right_only, test.lead) for test in tests] == [((20, 0), -20)] * 2
+    (axes,) = draw_ranks(tests).axes
+    assert {line.get_label(): list(line.get_ydata()) for line in axes.lines} == {
+        "brittle": [2, 2],
+        "stable": [1, 1],
+    }
+    assert axes.get_title() == "hard_positives/swap/brittleness (lower is better)"
 
 
 def test_the_picture_shows_a_line_for_each_model() -> None:

@@ -4,10 +4,11 @@ import pyarrow as pa
 import pytest
 
 import zoo
-from tests.support.compared import outcomes, results
+from tests.support.compared import brittle_outcomes, outcomes, results
 from zoo.results.comparison.comparison import Comparison
 from zoo.results.comparison.scatter import (
     ScatterPoint,
+    axis_label,
     draw_scatter,
     published_points,
     scatter_points,
@@ -54,6 +55,14 @@ def test_runs_that_differ_in_alpha_are_one_method_in_the_order_of_alpha(
         ],
         "other": [ScatterPoint(70, 35)],
     }
+
+
+def test_an_axis_says_where_lower_is_better(comparison: Comparison) -> None:
+    assert axis_label(comparison.lines, X) == X
+    runs = {name: results(brittle_outcomes([True, False])) for name in "ab"}
+    name = "hard_positives/swap/brittleness"
+    label = axis_label(zoo.compare(runs, resamples=20).lines, name)
+    assert label == f"{name} (lower is better)"
 
 
 def test_a_tuned_model_and_its_interpolations_are_two_methods() -> None:

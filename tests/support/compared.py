@@ -71,6 +71,17 @@ def outcomes(
     )
 
 
+def brittle_outcomes(brittle: Iterable[bool], subset: str = "swap") -> pa.Table:
+    """Returns outcomes of hard positives: whether the foil of each image is between its texts."""
+    rows: list[OutcomeRow] = []
+    for i, is_brittle in enumerate(brittle):
+        texts, match = (f"a {i}", f"the {i}", f"no {i}"), np.array([[True, True, False]])
+        case = Case((ImageRef("vg", str(i)),), texts, match, "hard_positive", subset, str(i))
+        scores = np.array([[2.0, 0.0, float(is_brittle) - 1 / 2]], np.float32)
+        rows += outcome_rows(BenchmarkRun("hard_positives"), case, case.judge(scores), frozenset())
+    return outcome_table(row for row in rows if row.metric == "brittleness")
+
+
 def results(cases: pa.Table, model: dict[str, Any] | None = None) -> Results:
     """Returns outcomes as the results of a run."""
     benchmarks: dict[str, dict[str, Any]] = {}

@@ -1,10 +1,11 @@
 """`zoo compare`: compares runs with paired intervals and tests, as a table or a figure."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from zoo.cli.command_parser import CommandParser
@@ -13,14 +14,20 @@ from zoo.errors import ZooError
 from zoo.results.comparison.alignment import align_runs, largest_score_difference
 from zoo.results.comparison.compare import PRESETS, compare, read_runs
 from zoo.results.comparison.comparison import Comparison, print_comparison
-from zoo.results.comparison.outcome_differences import outcome_differences
+from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.comparison.outcome_differences import outcome_differences, select_counted
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED
-from zoo.results.comparison.scatter import draw_scatter, published_points, scatter_points
+from zoo.results.comparison.scatter import (
+    axis_label,
+    draw_scatter,
+    published_points,
+    scatter_points,
+)
 from zoo.results.comparison.split_chart import draw_split_accuracies, split_panels
 from zoo.results.drawing import FORMATS, figure_format, render_figure
 from zoo.results.metrics import Rules
-from zoo.results.presets.preset import preset_of
+from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.ranks import compute_split_tests, draw_ranks
 from zoo.results.report import Results
 from zoo.support.arguments import integer_at_least, split_list
@@ -41,6 +48,7 @@ TABLE = "table"
 def main(argv: list[str]) -> int:
     """Compares runs, and returns the exit status."""
     args = parser().parse_args(argv)
+    run_folders = parse_run_folders(args.runs)
     x_name, y_name, scatter_file = args.scatter or ("", "", "")
     scatter_path = Path(scatter_file) if args.scatter else None
     picture_paths = (args.plot, scatter_path, args.by_split, args.rank_shifts)
@@ -58,7 +66,7 @@ def main(argv: list[str]) -> int:
         if args.exclude_from_tests
         else ()
     )
-    runs = read_runs(parse_run_folders(args.runs))
+    runs = read_runs(run_folders)
     figures: dict[Path, Figure] = {}
     if args.rank_shifts is not None:
         figures[args.rank_shifts] = _draw_rank_shifts(runs, presets[0].rules)
@@ -78,7 +86,8 @@ def main(argv: list[str]) -> int:
     if scatter_path is not None:
         points = scatter_points(lines, x_name, y_name)
         published = published_points(lines, x_name, y_name)
-        figures[scatter_path] = draw_scatter(points, published, x_name, y_name)
+        axis_labels = axis_label(lines, x_name), axis_label(lines, y_name)
+        figures[scatter_path] = draw_scatter(points, published, *axis_labels)
     if args.by_split is not None:
         figures[args.by_split] = draw_split_accuracies(split_panels(lines))
     for path, figure in figures.items():
@@ -91,7 +100,8 @@ def main(argv: list[str]) -> int:
     if args.format == "csv":
         print(*comparison.notes, sep="\n", file=sys.stderr)
     if args.outcomes:
-        _print_outcome_differences(runs, presets[0].rules, args.outcomes)
+        counted_lines = lines if args.metrics else None
+        _print_outcome_differences(runs, presets, counted_lines, args.outcomes)
     return 0
 
 
@@ -133,7 +143,8 @@ def parser() -> CommandParser:
         choices=[TABLE, *FORMATTERS],
         default=TABLE,
         help="output format: a table for the terminal, Markdown, LaTeX with booktabs, "
-        "comma-separated values, or JSON, which includes the tests of all pairs (default: table)",
+        "comma-separated values, or JSON, which includes the tests of all pairs, with intervals "
+        "for those with the first run (default: table)",
     )
     parser.add_argument(
         "--caption",
@@ -196,7 +207,8 @@ def parser() -> CommandParser:
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="list N outcomes in which each run differs from the first, smallest margins first",
+        help="list N outcomes (of --metrics) in which each run differs from the first, smallest "
+        "margins first",
     )
     parser.add_argument(
         "--resamples",
@@ -215,25 +227,27 @@ def parser() -> CommandParser:
 
 
 def parse_run_folders(given: list[str]) -> Mapping[str, Path] | list[Path]:
-    """Returns the folders of runs, by name if the runs are named.
+    """Returns the folders of runs, by name if any run is named.
+
+    A run that is not named then has the name of its folder.
 
     Args:
         given: Folders, or pairs NAME=FOLDER. A work folder of `zoo study` or of `zoo validate
             --models` stands for its runs.
 
     Raises:
-        ZooError: Only some runs are named, or two runs share a name.
+        ZooError: Two runs share a name.
     """
     pairs = [pair for text in given for pair in work_folder_runs(Path(text)) or [_split_name(text)]]
     if not any(name for name, _ in pairs):
         return [path for _, path in pairs]
-    unnamed = next((path for name, path in pairs if not name), None)
-    if unnamed is not None:
-        raise ZooError(f"{unnamed} has no name, but another run has one: write NAME={unnamed}")
+    pairs = [(name or path.absolute().name, path) for name, path in pairs]
     names = [name for name, _ in pairs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise ZooError(f"two runs are named {duplicate}: give each a different name")
+        raise ZooError(
+            f"two runs are named {duplicate}: give each a different name with NAME=FOLDER"
+        )
     return dict(pairs)
 
 
@@ -258,11 +272,20 @@ def _draw_rank_shifts(runs: Mapping[str, Results], rules: Rules) -> "Figure":
     return draw_ranks(compute_split_tests(cases, rules))
 
 
-def _print_outcome_differences(runs: Mapping[str, Results], rules: Rules, most: int) -> None:
+def _print_outcome_differences(
+    runs: Mapping[str, Results],
+    presets: Sequence[Preset],
+    counted_lines: Sequence[ComparisonLine] | None,
+    most: int,
+) -> None:
+    """Prints the outcomes that differ; with `counted_lines`, only those that these rows count."""
     first_run, *other_runs = runs
     tables = dict(zip(runs, align_runs([run.cases for run in runs.values()]).tables, strict=True))
+    if counted_lines is not None:
+        counted = pa.array(select_counted(tables[first_run], counted_lines, presets))
+        tables = {name: table.filter(counted) for name, table in tables.items()}
     for name in other_runs:
-        differing = outcome_differences(tables[first_run], tables[name], rules)
+        differing = outcome_differences(tables[first_run], tables[name], presets[0].rules)
         max_difference = largest_score_difference(tables[first_run], tables[name])
         print(
             f"\n{len(differing):,} outcomes of {name} differ from those of {first_run}, and "

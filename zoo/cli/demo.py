@@ -41,6 +41,7 @@ from zoo.results.drawing import INK, STYLE, png, run_styles, svg
 from zoo.results.half_truths import ANCHOR, COMPLETION, ScoredCase, diagnostics
 from zoo.results.html_pages import mark_words, render_page, thumbnail_uris
 from zoo.results.metrics import Metric
+from zoo.results.number_formats import format_points
 from zoo.results.presets.preset import Official
 from zoo.results.report import Results
 from zoo.results.tables import TextTable, print_parts
@@ -371,7 +372,8 @@ def verdicts(differences_by_model: Mapping[str, Mapping[str, Difference]]) -> li
     sentences = []
     for name, by_measure in differences_by_model.items():
         significant = [
-            f"{measure} {d.value:+.1f} points (95 % interval {d.low:+.1f} to {d.high:+.1f})"
+            f"{measure} {format_points(d.value)} points (95 % interval {format_points(d.low)} to "
+            f"{format_points(d.high)})"
             for measure, d in by_measure.items()
             if d.low > 0 or d.high < 0
         ]

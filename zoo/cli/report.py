@@ -18,9 +18,9 @@ from zoo.support.arguments import integer_at_least, split_list
 def main(argv: list[str]) -> int:
     """Writes a report, and returns the exit status."""
     args = parser().parse_args(argv)
+    run_folders = parse_run_folders(args.runs)
     check_report_folder(args.out, args.overwrite)
     presets = [preset_of(name) for name in split_list(args.preset, "--preset")]
-    run_folders = parse_run_folders(args.runs)
     runs = read_runs(run_folders, minimum=1)
     groups = group_across_seeds(runs) if args.group else {name: [name] for name in runs}
     shown_runs = {group: runs[names[0]] for group, names in groups.items()}

@@ -110,6 +110,11 @@ class ResolvedMean:
         """Whether the mean has members and no required one is missing."""
         return bool(self.shares) and not self.missing
 
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether lower values are better, as for all metrics that enter the mean."""
+        return bool(self.shares) and all(metric.lower_is_better for metric, _ in self.shares)
+
 
 def resolve_available_means(means: Sequence[Mean], metrics: Sequence[Metric]) -> list[ResolvedMean]:
     """Returns the means that have at least one member among the metrics.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.errors import ZooError
 from zoo.results.display_names import METHODS, method_key
+from zoo.results.number_formats import format_number
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -85,11 +86,15 @@ def format_hover(
 
     Example:
         >>> format_hover(["CLIP", "swap_att"], 61.25, 55.0, 67.02)
-        'CLIP, swap_att: 61.2 % (95 % interval 55.0 to 67.0)'
+        'CLIP, swap_att: 61.3 % (95 % interval 55.0 to 67.0)'
     """
-    text = f"{', '.join(names)}: " + ("no value" if value is None else f"{value:.1f} %")
+    text = f"{', '.join(names)}: " + ("no value" if value is None else f"{format_number(value)} %")
     has_interval = low is not None and high is not None
-    return f"{text} (95 % interval {low:.1f} to {high:.1f})" if has_interval else text
+    return (
+        f"{text} (95 % interval {format_number(low)} to {format_number(high)})"
+        if has_interval
+        else text
+    )
 
 
 def figure_format(path: Path) -> str:

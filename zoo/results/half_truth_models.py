@@ -9,7 +9,8 @@ from zoo.errors import ZooError
 from zoo.results.drawing import INK, STYLE, format_hover, run_styles, set_hover_text
 from zoo.results.half_truth_pictures import LABELS, X_LABEL
 from zoo.results.half_truths import ANCHOR, COMPLETION, Diagnostic
-from zoo.results.tables import TextTable, format_number
+from zoo.results.number_formats import format_number
+from zoo.results.tables import TextTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

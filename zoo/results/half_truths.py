@@ -21,11 +21,12 @@ from zoo.errors import ZooError
 from zoo.results.averages import Average, Mean, Member, compute_available_averages
 from zoo.results.header import SCALE, references
 from zoo.results.metrics import Metric, compute_metrics
+from zoo.results.number_formats import format_number
 from zoo.results.presets.preset import Preset
 from zoo.results.report import Results
 from zoo.results.runs import BenchmarkRun
 from zoo.results.statistics import Observations
-from zoo.results.tables import TextTable, format_interval, format_number
+from zoo.results.tables import TextTable, format_interval
 
 ANCHOR, COMPLETION = "half_truth", "completion"
 # the best of four guesses from the texts of all cases, as in `zoo.benchmarks.ceilings`

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from zoo.familiarity.images import SeenImages
 from zoo.results.metrics import Metric, MetricKey, Reference, Rules, compute_metrics
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.outcomes import SCHEMA
 from zoo.results.runs import BenchmarkRun
-from zoo.results.tables import TextTable, format_number
+from zoo.results.tables import TextTable
 
 ALL = "all"  # all subsets together
 FREE, SEEN, UNKNOWN = "free", "seen", "unknown"
@@ -211,4 +212,5 @@ def _build_leak(
 def _format_difference(leak: LeakMetric) -> str:
     if leak.difference is None or leak.low is None or leak.high is None:
         return ""
-    return f"{leak.difference:+.1f} ({leak.low:+.1f} to {leak.high:+.1f})"
+    ends = f"{format_points(leak.low)} to {format_points(leak.high)}"
+    return f"{format_points(leak.difference)} ({ends})"

@@ -106,6 +106,7 @@ class Metric:
         run: Identifies the run of the benchmark, as in `BenchmarkRun`.
         split: The familiarity split of its cases; empty for all cases.
         ties_right: Number of ties that count as right; None in results of an older zoo.
+        lower_is_better: Whether lower values are better; None in results of an older zoo.
     """
 
     benchmark: str
@@ -127,6 +128,7 @@ class Metric:
     run: str = ""
     split: str = ""
     ties_right: int | None = None
+    lower_is_better: bool | None = None
 
     @property
     def benchmark_run(self) -> BenchmarkRun:
@@ -323,6 +325,7 @@ def _build_metric(
         gallery_size=gallery_size,
         run=run.run,
         ties_right=int((scored.tie & scored.right).sum()),
+        lower_is_better=outcome.lower_is_better(source_metric),
     ), (None if low is None else observed)
 
 

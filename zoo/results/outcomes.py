@@ -275,6 +275,14 @@ class JudgedOutcomes:
         ]
         return np.array(labels, dtype=np.str_)
 
+    def lower_is_better(self, metric: str) -> bool:
+        """Returns whether lower values of the metric of the outcomes are better.
+
+        Args:
+            metric: Name of the metric, as the protocol has it.
+        """
+        return any(metric in import_protocol(name).lower_is_better for name in set(self.protocol))
+
     def select(self, keep: NDArray[np.bool_]) -> "JudgedOutcomes":
         """Returns the outcomes for which `keep` is true."""
         index = np.flatnonzero(keep)

@@ -14,7 +14,8 @@ from msgspec import Struct
 from zoo.errors import ZooError, suggest_names
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
-from zoo.results.tables import TextTable, format_number
+from zoo.results.number_formats import format_number
+from zoo.results.tables import TextTable
 from zoo.support.schema import Text, validate_record
 
 FOLDER = Path(__file__).parent / "figures"

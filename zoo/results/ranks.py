@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from zoo.familiarity.buckets import EXCLUDED
 from zoo.results.comparison.alignment import align_runs
+from zoo.results.comparison.lines import add_direction
 from zoo.results.comparison.outcome_differences import AS_KEPT, jointly_scored_outcomes
 from zoo.results.drawing import STYLE, run_styles
 from zoo.results.metrics import MetricKey, Rules
+from zoo.results.number_formats import format_number
 from zoo.results.splits import select_with_pooled_subsets, split_masks
 from zoo.results.statistics import benjamini_hochberg, mcnemar_mid_p
 
@@ -36,6 +38,7 @@ class SplitTest:
             answers).
         p: The p-value of `mcnemar_mid_p`.
         q: The p-value adjusted over the pairs of models on this split (Benjamini and Hochberg).
+        lower_is_better: Whether lower values of the metric are better.
     """
 
     key: MetricKey
@@ -46,11 +49,13 @@ class SplitTest:
     right_only: tuple[int, int]
     p: float
     q: float = float("nan")
+    lower_is_better: bool = False
 
     @property
     def lead(self) -> int:
         """Positive if the first model is ahead, negative if the second is."""
-        return self.right_only[0] - self.right_only[1]
+        lead = self.right_only[0] - self.right_only[1]
+        return -lead if self.lower_is_better else lead
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,7 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
     from matplotlib.figure import Figure
 
     values: dict[MetricKey, dict[str, dict[str, float]]] = {}
+    lower_is_better = {test.key: test.lower_is_better for test in tests}
     for test in tests:
         for model, value in zip(test.models, test.values, strict=True):
             values.setdefault(test.key, {}).setdefault(test.split, {})[model] = value
@@ -188,8 +194,9 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
                 model for value_by_model in by_split.values() for model in value_by_model
             )
             for model, (colour, marker) in run_styles(models).items():
+                sign = -1 if lower_is_better[key] else 1
                 ranks = [
-                    1 + sum(v > value_by_model[model] for v in value_by_model.values())
+                    1 + sum(sign * (v - value_by_model[model]) > 0 for v in value_by_model.values())
                     for value_by_model in by_split.values()
                 ]
                 axes.plot(list(by_split), ranks, color=colour, marker=marker, label=model)
@@ -197,12 +204,13 @@ def draw_ranks(tests: Sequence[SplitTest]) -> "Figure":
                     zip(ranks, by_split.values(), strict=True)
                 ):
                     axes.annotate(
-                        f"{100 * value_by_model[model]:.1f}",
+                        format_number(100 * value_by_model[model]),
                         (x, rank),
                         (4, 5),
                         textcoords="offset points",
                     )
-            axes.set_title("/".join(map(str, key)), fontsize="medium")
+            title = add_direction("/".join(map(str, key)), lower_is_better[key])
+            axes.set_title(title, fontsize="medium")
             axes.set_xlabel("familiarity split")
             axes.set_ylabel("rank")
             axes.margins(0.12)
@@ -227,4 +235,13 @@ def _pair_tests(
             if len(a):
                 wins = int((a > b).sum()), int((b > a).sum())
                 values = float(a.mean()), float(b.mean())
-                yield SplitTest(key, split, models, len(a), values, wins, mcnemar_mid_p(*wins))
+                yield SplitTest(
+                    key,
+                    split,
+                    models,
+                    len(a),
+                    values,
+                    wins,
+                    mcnemar_mid_p(*wins),
+                    lower_is_better=first_answers.lower_is_better(key[2]),
+                )

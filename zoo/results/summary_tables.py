@@ -24,6 +24,7 @@ from zoo.results.header import (
 )
 from zoo.results.leaks import LeakMetric, format_unknown_counts, leaks_table
 from zoo.results.metrics import Metric, find_tie_warnings
+from zoo.results.number_formats import format_number
 from zoo.results.preset_results import PresetResults
 from zoo.results.published_values import published_table
 from zoo.results.runs import BenchmarkRun
@@ -33,7 +34,6 @@ from zoo.results.tables import (
     averages_table,
     baselines_table,
     format_interval,
-    format_number,
     metrics_table,
     splits_table,
 )

@@ -16,6 +16,7 @@ from zoo.benchmarks.base import Baselines
 from zoo.errors import ZooError
 from zoo.results.averages import Average
 from zoo.results.metrics import Metric
+from zoo.results.number_formats import format_number
 
 INTERVAL, COVERAGE = "95 % interval", "scored / total"
 METRICS = ("benchmark", "subset", "metric", "%", INTERVAL, COVERAGE, "ties", "chance", "B/32")
@@ -285,16 +286,11 @@ def baselines_table(baselines: Baselines) -> TextTable:
     return TextTable(("baseline", "metric", *subsets), tuple(rows))
 
 
-def format_number(value: float | None) -> str:
-    """Returns a value in per cent with one decimal, empty for None."""
-    return "" if value is None else f"{value:.1f}"
-
-
 def format_interval(estimate: Metric | Average) -> str:
     """Returns a 95 % interval with one decimal, empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{estimate.low:.1f} to {estimate.high:.1f}"
+    return f"{format_number(estimate.low)} to {format_number(estimate.high)}"
 
 
 def _coverage_note(average: Average) -> str:

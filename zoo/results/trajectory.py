@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from zoo.results.drawing import STYLE, figure_format, render_figure, run_styles
+from zoo.results.number_formats import format_number
 from zoo.results.report import Results
 from zoo.results.tables import default_console
 from zoo.support.files import write_bytes
@@ -44,7 +45,7 @@ def print_trajectory(trajectory: Trajectory) -> None:
     for alpha in trajectory.alphas:
         table.add_column(f"{alpha:g}", justify="right", no_wrap=True)
     for name in trajectory.metrics:
-        table.add_row(name, *(f"{scores[name]:.1f}" for scores in trajectory.scores))
+        table.add_row(name, *(format_number(scores[name]) for scores in trajectory.scores))
     default_console().print(table)
 
 

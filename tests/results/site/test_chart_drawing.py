@@ -58,7 +58,7 @@ def test_the_mark_of_a_number_has_its_text_for_a_pointer_and_no_id() -> None:
     ):
         element = svg(draw())
         titles = re.findall(r"<title>(.*?)</title>", element)
-        assert "CLIP &amp; co, a: 61.2 % (95 % interval 55.0 to 67.0)" in titles
+        assert "CLIP &amp; co, a: 61.3 % (95 % interval 55.0 to 67.0)" in titles
         assert "CLIP &amp; co, c: 3.0 %" in titles
         assert "hover:" not in element
         ElementTree.fromstring(element)

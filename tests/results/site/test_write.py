@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import tarfile
+from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -17,7 +18,7 @@ from PIL import Image
 from pytest_httpserver import HTTPServer
 
 from tests.results.site.conftest import PRESET, only
-from tests.support.compared import outcomes
+from tests.support.compared import brittle_outcomes, outcomes
 from tests.support.compared import results as results_of
 from zoo.cli import main
 from zoo.errors import ZooError
@@ -248,8 +249,8 @@ def test_runs_that_stand_aside_are_introduced(results: dict[str, Results], tmp_p
 
 
 def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
-    def notes(*runs: list[bool], chance: float | None = 50.0) -> list[str]:
-        counted_runs = [counted(outcomes(right)) for right in runs]
+    def notes(*runs: list[bool], asked: Callable[[list[bool]], pa.Table] = outcomes) -> list[str]:
+        counted_runs = [counted(asked(right)) for right in runs]
         groups = {f"run {i}": [run] for i, run in enumerate(counted_runs)}
         links = Links(collect_answers(counted_runs, PRESET[0].rules))
         return next(row.note for row in metric_rows(groups, links)).split("; ")
@@ -259,6 +260,8 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
     assert notes(half) == ["no run differs from chance"]
     assert notes(half, [True] * 150 + [False] * 50) == [""]
     assert notes(half, [False] * 150 + [True] * 50) == ["below chance: run 1"]
+    brittle = [True] * 150 + [False] * 50, [True] * 10 + [False] * 190
+    assert notes(*brittle, asked=brittle_outcomes) == ["lower is better", "above chance: run 0"]
     assert notes([True] * 200) == ["at the ceiling"]
     assert notes([False] * 200, [False] * 200) == ["at the floor", "below chance: run 0, run 1"]
 

@@ -107,12 +107,14 @@ class Protocol(Configurable, ABC):
             then scored on those of its images that exist.
         has_interval: Whether the variance of its answers gives a confidence interval of the metric.
             It does not if an answer is a value over all images.
+        lower_is_better: Names of the metrics whose lower values are better.
     """
 
     name: ClassVar[str]
     drops_identical: ClassVar[bool] = False
     by_image: ClassVar[bool] = False
     has_interval: ClassVar[bool] = True
+    lower_is_better: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def queries(self, match: NDArray[np.bool_]) -> Iterable[Query]:

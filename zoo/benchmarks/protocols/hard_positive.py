@@ -18,6 +18,7 @@ class HardPositive(Protocol):
     """
 
     name = "hard_positive"
+    lower_is_better = frozenset({"brittleness"})
 
     def queries(self, match: NDArray[np.bool_]) -> Iterator[Query]:
         """Yields the queries `original`, `augmented` and `brittleness`."""

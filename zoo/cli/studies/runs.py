@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.checkpoints.files import CHECKPOINTS, LAST
 from zoo.cli.recipes import load_recipe, to_yaml_compatible_json
 from zoo.cli.studies.file import FIRST, Layers, Study, fill_placeholders, folder_name
 from zoo.results.report import RESULTS
@@ -76,10 +75,15 @@ class WorkFolder:
 
     def last_checkpoint(self, run: Run) -> Path:
         """Returns the checkpoint from which a run resumes."""
+        # it imports torch, which takes seconds and which `zoo compare` does not need
+        from zoo.checkpoints.files import CHECKPOINTS, LAST
+
         return self.run_folder(run) / CHECKPOINTS / LAST
 
     def checkpoint(self, run: Run) -> Path:
         """Returns the checkpoint that is measured."""
+        from zoo.checkpoints.files import CHECKPOINTS
+
         return self.run_folder(run) / CHECKPOINTS / f"{self.study.checkpoint}.ckpt"
 
     def initial_run(self, run: Run) -> Run | None:

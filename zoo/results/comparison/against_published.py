@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from zoo.results.comparison.comparison import Comparison, format_points
-from zoo.results.tables import TextTable, format_number
+from zoo.results.comparison.comparison import Comparison
+from zoo.results.number_formats import format_number, format_points
+from zoo.results.tables import TextTable
 
 
 @dataclass(frozen=True)

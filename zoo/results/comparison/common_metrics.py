@@ -65,6 +65,7 @@ class CommonMetric:
         missing: Names of the members that are missing from a partial mean.
         partial_gallery: Whether it is a recall among only some of a gallery's images.
         shares: Names of the metrics of a mean, with their shares; empty for a metric.
+        lower_is_better: Whether lower values are better.
     """
 
     name: MetricName
@@ -76,6 +77,7 @@ class CommonMetric:
     missing: tuple[str, ...] = ()
     partial_gallery: bool = False
     shares: frozenset[tuple[str, float]] = frozenset()
+    lower_is_better: bool = False
 
     @property
     def n(self) -> int:
@@ -184,7 +186,13 @@ def _join_run_metrics(
                 preset, str(metric.benchmark_run), metric.subset, metric.metric, split
             )
             joined = _join_metrics(name, metric.n_total, [observed], [1.0])
-            common.append(replace(joined, partial_gallery=metric.partial_gallery))
+            common.append(
+                replace(
+                    joined,
+                    partial_gallery=metric.partial_gallery,
+                    lower_is_better=bool(metric.lower_is_better),
+                )
+            )
     return common
 
 
@@ -216,6 +224,7 @@ def _join_run_means(
                 tuple(dict.fromkeys(part.omitted_members)),
             ),
             shares=frozenset((str(metric), round(share, 12)) for metric, share in part.shares),
+            lower_is_better=part.lower_is_better,
         )
         for part in resolve_available_means(preset.means, list(observations_by_run[0]))
         if part.has_value and all(None not in observed[metric] for metric, _ in part.shares)

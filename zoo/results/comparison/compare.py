@@ -10,7 +10,12 @@ from zoo.errors import ZooError
 from zoo.results.comparison.alignment import AlignedRuns, BenchmarkSubset, align_runs
 from zoo.results.comparison.common_metrics import common_metrics, metrics_without_interval
 from zoo.results.comparison.comparison import MARKS, Comparison
-from zoo.results.comparison.lines import ComparisonLine, compare_metrics, select_metrics
+from zoo.results.comparison.lines import (
+    ComparisonLine,
+    compare_metrics,
+    names_with_lower_better,
+    select_metrics,
+)
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
 from zoo.results.comparison.split_gaps import compute_split_gaps
@@ -341,6 +346,8 @@ def _legend_notes(
 ) -> Iterator[str]:
     first_group = next(iter(groups))
     yield MARKS
+    if lower := names_with_lower_better(lines):
+        yield f"lower is better: {', '.join(lower)} (an answer that counts as right raises it)"
     yield (
         f"vs {first_group}: difference in percentage points, with its 95 % interval under "
         "resampling of images; half an outcome is added for each run, so that the interval "

@@ -1,7 +1,7 @@
 """A comparison of several runs over the same queries, and its renderings."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +10,21 @@ from rich.text import Text
 
 from zoo.errors import import_optional
 from zoo.results.comparison.forest_plot import draw_forest_figure
-from zoo.results.comparison.lines import LEVEL, ComparisonLine, Contrast, RunValue
+from zoo.results.comparison.lines import (
+    LEVEL,
+    ComparisonLine,
+    Contrast,
+    RunValue,
+    names_with_lower_better,
+)
 from zoo.results.comparison.split_gaps import compute_split_gaps
 from zoo.results.display_names import benchmark_name, method_name
 from zoo.results.drawing import render_figure
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.tables import (
     Bold,
     TextTable,
     Underlined,
-    format_number,
     plain_text,
     print_parts,
     to_csv,
@@ -141,6 +147,8 @@ class Comparison:
         parts = ["\n".join(f"% {note}" for note in (packages, *notes))]
         for kind, table in shown._tables().items():
             content = LATEX_CAPTIONS[kind].format(first=shown.runs[0])
+            if lower := names_with_lower_better(shown._lines_of(kind)):
+                content += f" Lower is better: {', '.join(lower)}."
             full_caption = f"{caption.removesuffix('.')}. {content}" if caption else content
             titles = (full_caption, f"{label}-{kind}" if label else "") if caption or label else ()
             parts.append(table.latex(*titles))
@@ -159,18 +167,27 @@ class Comparison:
 
     def _tables(self) -> dict[str, TextTable]:
         """Returns the tables that have rows, by what they are of (a key of LATEX_CAPTIONS)."""
-        means = [line for line in self.lines if line.name.is_mean]
-        metrics = [line for line in self.lines if not (line.name.is_mean or line.name.split)]
-        splits = [line for line in self.lines if line.name.split]
+        names = ("benchmark", "subset", "metric", "split")
         tables = [
-            _value_table(self, metrics, "benchmark", "subset", "metric"),
-            _value_table(self, means, "average"),
-            _value_table(self, splits, "benchmark", "subset", "metric", "split"),
+            _value_table(self, self._lines_of("metrics"), *names[:3]),
+            _value_table(self, self._lines_of("averages"), "average"),
+            _value_table(self, self._lines_of("splits"), *names),
             _gap_table(self),
             _difference_table(self),
         ]
         kinds = zip(LATEX_CAPTIONS, tables, strict=True)
         return {kind: table for kind, table in kinds if table.rows}
+
+    def _lines_of(self, kind: str) -> list[ComparisonLine]:
+        """Returns the rows that a table is about, by a key of LATEX_CAPTIONS."""
+        is_shown: dict[str, Callable[[ComparisonLine], bool]] = {
+            "metrics": lambda line: not (line.name.is_mean or line.name.split),
+            "averages": lambda line: line.name.is_mean,
+            "splits": lambda line: bool(line.name.split),
+            "gaps": lambda line: bool(line.name.split),
+            "differences": lambda line: True,
+        }
+        return list(filter(is_shown[kind], self.lines))
 
 
 def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
@@ -285,7 +302,7 @@ def _row_names(lines: Iterable[ComparisonLine], n_columns: int) -> Iterator[tupl
 def _format_value(value: RunValue) -> str:
     text = format_number(value.value)
     if value.deviation is not None:
-        text += f" ± {value.deviation:.1f}"
+        text += f" ± {format_number(value.deviation)}"
     if value.best:
         return Bold(text)
     return Underlined(text) if value.near_best else text
@@ -338,16 +355,12 @@ def format_p_value(p: float) -> str:
     return f"< {MIN_P}" if p < MIN_P else f"{p:.2g}"
 
 
-def format_points(difference: float | None) -> str:
-    """Returns a difference in percentage points as it is printed; zero has no sign."""
-    if difference is None:
-        return ""
-    text = f"{difference:+.1f}"
-    return text[1:] if float(text) == 0 else text
-
-
 def _line_records(line: ComparisonLine) -> list[dict[str, Any]]:
-    name_fields = {"kind": "mean" if line.name.is_mean else "metric", **asdict(line.name)}
+    name_fields = {
+        "kind": "mean" if line.name.is_mean else "metric",
+        **asdict(line.name),
+        "lower_is_better": line.lower_is_better,
+    }
     counts = {"n": line.n, "n_total": line.n_total, "images": line.images}
     test_by_run = {test.second: test for test in line.tests_against_first()}
     records = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoo.errors import ZooError
 from zoo.results.comparison.lines import LEVEL, ComparisonLine
 from zoo.results.drawing import INK, PAPER, STYLE, run_styles, set_hover_text
+from zoo.results.number_formats import format_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +89,8 @@ def _plot_rows(lines: Sequence[ComparisonLine]) -> Iterator[tuple[str, Compariso
             yield group, None
         last_group = group
         name = row_name.metric if row_name.is_mean else f"{row_name.subset}, {row_name.metric}"
-        yield f"{name}, {row_name.split}" if row_name.split else name, line
+        label = f"{name}, {row_name.split}" if row_name.split else name
+        yield line.with_direction(label), line
 
 
 def _draw_run(
@@ -114,10 +116,11 @@ def _draw_run(
             linestyle="none",
             zorder=3,
         )
+        interval = f"{format_points(test.low)} to {format_points(test.high)}"
         set_hover_text(
             mark,
-            f"{run}, {line.name}: {test.difference:+.1f} points (95 % interval {test.low:+.1f} to "
-            f"{test.high:+.1f}), q {test.q:.2g}",
+            f"{run}, {line.with_direction(str(line.name))}: {format_points(test.difference)} "
+            f"points (95 % interval {interval}), q {test.q:.2g}",
         )
 
 

@@ -54,7 +54,7 @@ class RunValue:
         seeds: Number of runs that it is the mean of.
         lowest: The lowest value over seeds in per cent, the value itself where there is one seed.
         highest: The highest value over seeds in per cent.
-        best: Whether no other tested run has a higher value.
+        best: Whether no other tested run has a better value.
         near_best: Whether it is not the best, but not significantly worse than the best.
     """
 
@@ -81,6 +81,8 @@ class ComparisonLine:
         tests: The tests of all pairs of runs.
         published: Published results of other models.
         missing: Names of the members that are missing from a partial mean.
+        lower_is_better: Whether lower values are better.
+        members: Names of the metrics that a mean is computed from; empty for a metric.
     """
 
     name: MetricName
@@ -91,10 +93,35 @@ class ComparisonLine:
     tests: tuple[Contrast, ...]
     published: tuple[PublishedValue, ...]
     missing: tuple[str, ...]
+    lower_is_better: bool = False
+    members: tuple[str, ...] = ()
 
     def tests_against_first(self) -> list[Contrast]:
         """Returns the tests of the other runs against the first."""
         return [test for test in self.tests if test.first == self.values[0].run]
+
+    def improvement(self, test: Contrast) -> float:
+        """Returns by how many points the second run of a test is better than the first."""
+        return -test.difference if self.lower_is_better else test.difference
+
+    def with_direction(self, label: str) -> str:
+        """Returns a label of the row that says whether lower values are better."""
+        return add_direction(label, self.lower_is_better)
+
+
+def add_direction(label: str, lower_is_better: bool) -> str:
+    """Returns the label of a number in a figure, which says whether lower values are better."""
+    return f"{label} (lower is better)" if lower_is_better else label
+
+
+def names_with_lower_better(lines: Sequence[ComparisonLine]) -> list[str]:
+    """Returns the metrics and means whose lower values are better, without subsets and splits."""
+    names = (line.name for line in lines if line.lower_is_better)
+    return list(
+        dict.fromkeys(
+            name.metric if name.is_mean else f"{name.benchmark}/{name.metric}" for name in names
+        )
+    )
 
 
 def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
@@ -106,21 +133,21 @@ def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
         lines: The rows of a comparison.
     """
     tests = [
-        (line.name, test)
+        (line.improvement(test), test)
         for line in lines
         if not line.name.is_mean and not line.name.split
         for test in line.tests_against_first()
     ]
     sentences = []
     for run in dict.fromkeys(test.second for _, test in tests):
-        own = [(name, test) for name, test in tests if test.second == run]
-        better = [name for name, test in own if test.q <= LEVEL and test.difference > 0]
-        worse = [name for name, test in own if test.q <= LEVEL and test.difference < 0]
+        own = [(improvement, test) for improvement, test in tests if test.second == run]
+        better = sum(test.q <= LEVEL and improvement > 0 for improvement, test in own)
+        worse = sum(test.q <= LEVEL and improvement < 0 for improvement, test in own)
         first = own[0][1].first
         if better or worse:
             sentences.append(
-                f"{run} is significantly better than {first} on {len(better)} of {len(own)} "
-                f"metrics, and worse on {len(worse)}"
+                f"{run} is significantly better than {first} on {better} of {len(own)} "
+                f"metrics, and worse on {worse}"
             )
         else:
             sentences.append(
@@ -169,7 +196,16 @@ def compare_metrics(
         values = _run_values(metric, names, groups, contrasts, excluded_from_tests)
         counts = metric.n, metric.n_total, metric.n_images
         lines.append(
-            ComparisonLine(metric.name, *counts, values, tuple(contrasts), (), metric.missing)
+            ComparisonLine(
+                metric.name,
+                *counts,
+                values,
+                tuple(contrasts),
+                (),
+                metric.missing,
+                metric.lower_is_better,
+                tuple(sorted(name for name, _ in metric.shares)),
+            )
         )
     return lines
 
@@ -246,13 +282,14 @@ def _run_values(
 ) -> tuple[RunValue, ...]:
     run_totals = 100 * metric.totals
     totals = [float(run_totals[list(group)].mean()) for group in groups]
-    tested = {
-        name: total
+    sign = -1 if metric.lower_is_better else 1
+    goodness = {
+        name: sign * total
         for name, total in zip(names, totals, strict=True)
         if name not in excluded_from_tests
     }
-    highest = max(tested.values())
-    best = max(tested, key=lambda name: tested[name])
+    best = max(goodness, key=lambda name: goodness[name])
+    best_names = {name for name in goodness if goodness[name] >= goodness[best] - 1e-9}
     near_best_names = {
         name
         for test in tests
@@ -267,8 +304,8 @@ def _run_values(
             len(group),
             float(run_totals[list(group)].min()),
             float(run_totals[list(group)].max()),
-            best=name in tested and total >= highest - 1e-9,
-            near_best=name in near_best_names and total < highest - 1e-9,
+            best=name in best_names,
+            near_best=name in near_best_names - best_names,
         )
         for name, group, total in zip(names, groups, totals, strict=True)
     )

@@ -1,15 +1,18 @@
 """The outcomes that differ between two runs, with their margins."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from zoo.results.metrics import MetricKey, Rules, group_rows_by_metric
+from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.metrics import MACRO, MetricKey, Rules, group_rows_by_metric
 from zoo.results.outcomes import JudgedOutcomes, judge_outcomes
+from zoo.results.presets.preset import Preset
 from zoo.results.runs import BenchmarkRun
+from zoo.results.splits import ALL_SUBSETS, split_masks
 
 AS_KEPT = Rules(official_ties=False, drop_identical=False, macros={})
 
@@ -66,6 +69,38 @@ def outcome_differences(
     return sorted(
         differing_outcomes, key=lambda d: (max(abs(d.first_margin), abs(d.second_margin)), d.case)
     )
+
+
+def select_counted(
+    outcomes: pa.Table, lines: Sequence[ComparisonLine], presets: Sequence[Preset]
+) -> NDArray[np.bool_]:
+    """Returns which outcomes the rows of a comparison count, `[n]`.
+
+    Args:
+        outcomes: Outcomes of a run, one of `AlignedRuns.tables`.
+        lines: The rows: metrics, means and splits.
+        presets: The presets of the comparison.
+    """
+    rules_by_preset = {preset.name: preset.rules for preset in presets}
+    masks = split_masks(outcomes)
+    counted = np.zeros(len(outcomes), dtype=bool)
+    for key, rows in group_rows_by_metric(outcomes).items():
+        for line in lines:
+            if _counts_metric(line, key, rules_by_preset[line.name.preset]):
+                counted[rows] |= masks[line.name.split][rows] if line.name.split else True
+    return counted
+
+
+def _counts_metric(line: ComparisonLine, key: MetricKey, rules: Rules) -> bool:
+    """Returns whether a row counts outcomes of a metric, itself or in a macro average or mean."""
+    run, subset, metric = key
+    names = {f"{run}/{subset}/{metric}"}
+    macro = rules.macro_average(run.benchmark, subset)
+    if macro is not None and macro.metric in ("", metric):
+        names.add(f"{run}/{subset}/{MACRO}")
+    if line.name.split:
+        names.add(f"{run}/{ALL_SUBSETS}/{metric}")
+    return not names.isdisjoint(line.members or (str(replace(line.name, split="")),))
 
 
 def jointly_scored_outcomes(

@@ -92,6 +92,16 @@ def published_points(
     }
 
 
+def axis_label(lines: Sequence[ComparisonLine], name: str) -> str:
+    """Returns the label of the axis of a metric or mean.
+
+    Args:
+        lines: The rows of the comparison.
+        name: The metric or mean.
+    """
+    return _find_line(lines, name).with_direction(name)
+
+
 def draw_scatter(
     points: Mapping[str, Sequence[ScatterPoint]],
     published: Mapping[str, ScatterPoint],

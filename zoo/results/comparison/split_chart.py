@@ -88,7 +88,8 @@ def draw_split_accuracies(panels: Panels) -> "Figure":
                     linewidth=0,
                 )
             axes.set_xticks(positions, [f"{split}\n{line.n:,}" for split, line in by_split.items()])
-            axes.set_title(title, loc="left", fontsize=9)
+            line = next(iter(by_split.values()))
+            axes.set_title(line.with_direction(title), loc="left", fontsize=9)
             axes.set_xlabel("familiarity split, and its number of cases")
             axes.set_ylabel("%")
             axes.grid(axis="y", color=INK, alpha=0.15, linewidth=0.6)

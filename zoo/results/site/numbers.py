@@ -185,7 +185,11 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
         first_by_group = {
             name: metrics[0] for name, metrics in zip(groups, group_metrics, strict=True)
         }
-        notes = (_gallery_note(first_metric), *_cautions(first_by_group, first_metric.chance))
+        notes = (
+            _direction_note(first_metric.lower_is_better),
+            _gallery_note(first_metric),
+            *_cautions(first_by_group, first_metric.chance),
+        )
         rows.append(
             ReportRow(
                 (str(key[0]), key[1], key[2]),
@@ -197,6 +201,10 @@ def metric_rows(groups: Mapping[str, Sequence[Results]], links: Links) -> list[R
             )
         )
     return rows
+
+
+def _direction_note(lower_is_better: bool | None) -> str:
+    return "lower is better" if lower_is_better else ""
 
 
 def _gallery_note(metric: Metric) -> str:
@@ -229,9 +237,12 @@ def _cautions(metric_by_run: Mapping[str, Metric | None], chance: float | None) 
     intervals = {
         name: (m.low, m.high) for name, m in measured.items() if m.low is not None is not m.high
     }
-    below_chance = [name for name, (_, high) in intervals.items() if high < chance]
-    if below_chance:
-        yield f"below chance: {', '.join(below_chance)}"
+    if any(metric.lower_is_better for metric in measured.values()):
+        side, worse = "above", [name for name, (low, _) in intervals.items() if low > chance]
+    else:
+        side, worse = "below", [name for name, (_, high) in intervals.items() if high < chance]
+    if worse:
+        yield f"{side} chance: {', '.join(worse)}"
     if intervals and all(low <= chance <= high for low, high in intervals.values()):
         yield "no run differs from chance"
 
@@ -262,17 +273,15 @@ def average_rows(
         [{average.name: average for average in counts.averages} for counts in runs]
         for runs in groups
     ]
-    groups_members = [
-        {
-            part.name: [m for m, _ in part.shares]
-            for part in resolve_available_means(means, runs[0].metrics)
-        }
+    groups_parts = [
+        {part.name: part for part in resolve_available_means(means, runs[0].metrics)}
         for runs in groups
     ]
     rows = []
     for name in dict.fromkeys(name for runs in groups_averages for run in runs for name in run):
         group_averages = [[run.get(name) for run in runs] for runs in groups_averages]
-        members = [group_members.get(name, []) for group_members in groups_members]
+        parts = [group_parts.get(name) for group_parts in groups_parts]
+        members = [[m for m, _ in part.shares] if part else [] for part in parts]
         cells = tuple(
             _group_cell(
                 averages,
@@ -291,7 +300,13 @@ def average_rows(
         names = dict.fromkeys(str(m.benchmark_run) for metrics in members for m in metrics)
         benchmarks = ", ".join(names) if len(names) <= MAX_NAMED else f"{len(names)} benchmarks"
         weighting = WEIGHTING_NOTES[known_averages[0].weighting]
-        notes = (f"over {benchmarks}", weighting, _missing_note(known_averages))
+        lower_is_better = any(part.lower_is_better for part in parts if part)
+        notes = (
+            f"over {benchmarks}",
+            _direction_note(lower_is_better),
+            weighting,
+            _missing_note(known_averages),
+        )
         rows.append(ReportRow((name,), cells, note="; ".join(filter(None, notes))))
     return rows
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 from zoo.errors import ZooError
 from zoo.results.comparison.compare import check_excluded_runs, compare
-from zoo.results.comparison.comparison import Comparison, format_p_value, format_points
+from zoo.results.comparison.comparison import Comparison, format_p_value
 from zoo.results.comparison.lines import summarise_differences
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import find_tie_warnings
+from zoo.results.number_formats import format_number, format_points
 from zoo.results.presets.preset import Capabilities, Preset
 from zoo.results.report import Results
 from zoo.results.site.answers import ReportAnswers, collect_answers
@@ -262,6 +263,7 @@ def _render_first_page(content: ReportContent, image_notes: Sequence[str], folde
         metrics=metrics,
         differences=differences,
         probability=format_p_value,
+        number=format_number,
         points=format_points,
         notes=notes,
         sections=[

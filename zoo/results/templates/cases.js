@@ -205,7 +205,7 @@ function show() {
   shown.sort((x, y) => key.get(x) - key.get(y) || x - y);
   const rightIn = (name, run) => {
     const [right, scored] = [tally.right[run], tally.scored[run]];
-    const share = scored ? ` (${(100 * right / scored).toFixed(1)} %)` : "";
+    const share = scored ? ` (${(Math.round(1000 * right / scored) / 10).toFixed(1)} %)` : "";
     return `${name} is right in ${right.toLocaleString("en")} of ${scored.toLocaleString("en")}${share}`;
   };
   const noun = tally.metrics.size > 1 ? "answer" : "case";
