@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,8 @@ from tests.support.made import make_root
 from tests.support.mistakes import said
 from zoo.backbones.backbone import Backbone
 from zoo.cli.compare import parse_run_folders
+from zoo.cli.studies import estimate, work
+from zoo.cli.studies.trial import check_benchmarks
 from zoo.cli.sweep import parse_models
 from zoo.errors import ZooError
 from zoo.module import ZooModule
@@ -30,6 +33,27 @@ ROWS = ("zoo_tiny", "again")
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(make_root(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the commands of a sweep in this process, so that each need not import torch."""
+
+    def run(arguments: list[str], log: Path, lock: int) -> int:
+        ended = said(arguments)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(f"{ended.out}{ended.err}")
+        return ended.status
+
+    def try_benchmarks(request: dict[str, Any]) -> tuple[dict[str, float], str]:
+        try:
+            check_benchmarks(request["validate"])
+        except ZooError as error:
+            return {}, str(error)
+        return {}, ""
+
+    monkeypatch.setattr(work, "run_zoo_command", run)
+    monkeypatch.setattr(estimate, "_trial_in_process", try_benchmarks)
 
 
 def write_checkpoint(file: Path, seed: int) -> None:
@@ -96,6 +120,8 @@ def test_a_killed_sweep_resumes(root: Path) -> None:
         (["--models", "a,b", "--model", "c", *FLAGS], "--models and --model both name models"),
         (["--models", "zoo-tiny,zoo-tiny", *FLAGS], "zoo-tiny is repeated: name it once"),
         (["--models", "zoo-tiny,b", *FLAGS[:-4]], "--models requires --out: add it"),
+        (["--models", "a,b", *FLAGS, "--data_root", ".", "c"], "data root c is not a folder"),
+        (["--models", "a,b", *FLAGS, "--data_root=.", "c"], "c does not belong to a flag"),
         (["--models", "absent.txt", *FLAGS], "absent.txt cannot be read (No such file or direc"),
         (["--models", "zoo-tiny,b=zoo-tinny", *FLAGS], "did you mean zoo-tiny"),
         (["--models", "zoo-tiny,=b", *FLAGS], "'=b': give MODEL or NAME=MODEL"),
@@ -150,6 +176,28 @@ def test_other_settings_need_another_folder(root: Path) -> None:
     repeated = said(["validate", *models, *FLAGS, "--limit", "3", "--overwrite"])
     assert repeated.status == 0
     assert "at most 3 cases per subset" in Path("results/logs/again/seed_0.log").read_text()
+
+
+@pytest.mark.parametrize(
+    "roots", [["--data_root", "a", "b"], ["--data_root", "a", "--data_root=b"]]
+)
+def test_benchmarks_and_images_are_read_from_all_data_roots(
+    roots: list[str], root: Path, in_process: None
+) -> None:
+    table = Path("pairs.csv").read_text().replace(f"{root}/", "")
+    Path("pairs.csv").write_text(table)
+    for folder, rows in (("a", range(6)), ("b", range(6, 12))):
+        Path(folder, "pictures").mkdir(parents=True)
+        for i in rows:
+            Path("pictures", f"{i:03}.png").rename(Path(folder, "pictures", f"{i:03}.png"))
+    words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", *FLAGS[:2], *roots, *FLAGS[4:]]
+    measured = said([*words, "--require"])
+    assert measured.status == 0, measured.err
+    for row in ROWS:
+        (metric,) = read_results(Path("results/measured", row, "seed_0")).metrics
+        assert (metric.n, metric.n_total) == (12, 12)
+    assert len(list(Path("results/report/images").iterdir())) == 12
+    assert "images are not" not in Path("results/report/index.html").read_text()
 
 
 def test_the_names_of_rows_are_those_of_the_models_or_given(root: Path) -> None:
