@@ -114,6 +114,40 @@ def test_a_killed_sweep_resumes(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("signum", "event"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped by SIGTERM")],
+)
+def test_an_interrupted_sweep_says_that_finished_models_are_kept(
+    signum: signal.Signals,
+    event: str,
+    root: Path,
+    in_process: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", *FLAGS]
+    run = work.run_zoo_command
+
+    def interrupt_second(arguments: list[str], log: Path, lock: int) -> int:
+        if "again" in str(log):
+            signal.raise_signal(signum)
+        return run(arguments, log, lock)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(work, "run_zoo_command", interrupt_second)
+            stopped = said(words)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert stopped.status == 128 + signum
+    kept = "finished runs are kept, run the same command to continue"
+    assert stopped.sentence == f"zoo: {event}: {kept}"
+    continued = said(words)
+    assert continued.status == 0, continued.err
+    assert "2 runs, 1 of them complete" in continued.out
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--models", "zoo-tiny", *FLAGS], "--models names one model: use --model zoo-tiny"),
