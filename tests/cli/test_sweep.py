@@ -234,6 +234,13 @@ def test_benchmarks_and_images_are_read_from_all_data_roots(
     assert "images are not" not in Path("results/report/index.html").read_text()
 
 
+def test_the_warning_of_a_model_is_printed_once(root: Path, in_process: None) -> None:
+    warning = "scenes: it knows only the 180 words of the scenes' captions, and nothing of"
+    words = ["validate", "--models", "scenes,again=scenes", *FLAGS]
+    assert said(words).err.count(warning) == 1
+    assert warning not in said(words).err  # nothing is measured
+
+
 def test_the_names_of_rows_are_those_of_the_models_or_given(root: Path) -> None:
     (root / "a.ckpt").touch()
     assert parse_models("openai/ViT-B-32,Mine=a.ckpt,negclip:a.ckpt") == {
