@@ -241,6 +241,20 @@ def test_the_warning_of_a_model_is_printed_once(root: Path, in_process: None) ->
     assert warning not in said(words).err  # nothing is measured
 
 
+def test_require_says_what_is_missing_and_leaves_no_folder(root: Path, in_process: None) -> None:
+    Path("pictures/003.png").unlink()
+    words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", *FLAGS]
+    refused = said([*words, "--require"]).sentence
+    missing = "1 of 12 cases of pairs (images missing)"
+    assert refused.startswith(f"zoo: files are missing: {missing}. `zoo doctor --data_root")
+    assert not Path("results").exists()
+    assert said(words).status == 0
+    measured = list(Path("results/measured").rglob("results.json"))
+    again = said([*words, "--require", "--overwrite"])
+    assert missing in again.sentence
+    assert all(path.is_file() for path in measured)
+
+
 def test_the_names_of_rows_are_those_of_the_models_or_given(root: Path) -> None:
     (root / "a.ckpt").touch()
     assert parse_models("openai/ViT-B-32,Mine=a.ckpt,negclip:a.ckpt") == {

@@ -14,13 +14,14 @@ from typing import Any
 
 from zoo.benchmarks.base import Benchmark
 from zoo.cli.rescore import recompute_results
-from zoo.cli.studies.checks import build_evaluation
+from zoo.cli.studies.checks import build_evaluation, check_rows, check_weight_files
+from zoo.cli.studies.estimate import find_evaluation_problem
 from zoo.cli.studies.file import Study
 from zoo.cli.studies.records import TRAINED, WHOLE, Records, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs, validate_arguments
 from zoo.cli.studies.tables import check_presets_and_models
 from zoo.cli.studies.work import StudyExecutor
-from zoo.cli.study import delete_outdated_runs, execute_runs, prepare, print_now, print_outcome
+from zoo.cli.study import delete_outdated_runs, execute_runs, print_now, print_outcome
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.added_benchmarks import join_results, missing_benchmarks
@@ -42,8 +43,8 @@ def main(words: Sequence[str]) -> int:
         words: The arguments after `zoo validate`.
 
     Raises:
-        ZooError: A flag is missing or contradicts `--models`, a model is not known, or the folder
-            has results of other settings.
+        ZooError: A flag is missing or contradicts `--models`, a model is not known, nothing can be
+            measured, or the folder has results of other settings.
     """
     flags = _parse_flags(words)
     models = parse_models(str(flags.pop("models")))
@@ -76,11 +77,20 @@ def main(words: Sequence[str]) -> int:
     runs = study_runs(study)
     work = SweepExecutor(place, build_evaluation(place, runs[0]))
     work.check_work_folder()
-    prepare(work, [run for run in runs if work.records.stage(run) != WHOLE])
+    remaining = [
+        run
+        for run in runs
+        if work.records.stage(run) != WHOLE or (overwrite and any(work.records.differences(run)))
+    ]
+    check_weight_files(place, remaining)
+    check_rows(place, remaining, builds=True)
+    if len(remaining) == len(runs) and (problem := find_evaluation_problem(place, runs[0])):
+        raise ZooError(problem)
+    work.claim_work_folder()
     if overwrite:
         delete_outdated_runs(work, runs)
     refuse_mismatched_runs(work.records, runs, any_version=False)
-    return print_outcome(place, runs, execute_runs(work, runs, trial_steps=1))
+    return print_outcome(place, runs, execute_runs(work, runs, trial_steps=0))
 
 
 class SweepRecords(Records):
