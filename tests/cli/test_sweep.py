@@ -206,7 +206,7 @@ def test_other_settings_need_another_folder(root: Path) -> None:
     models = ["--models", "zoo-tiny,again=zoo-tiny"]
     assert said(["validate", *models, *FLAGS]).status == 0
     refused = said(["validate", *models, *FLAGS, "--limit", "3"]).sentence
-    assert "choose another --out, or delete and repeat them with --overwrite" in refused
+    assert "Choose another --out, or delete and repeat them with --overwrite" in refused
     repeated = said(["validate", *models, *FLAGS, "--limit", "3", "--overwrite"])
     assert repeated.status == 0
     assert "at most 3 cases per subset" in Path("results/logs/again/seed_0.log").read_text()
@@ -253,6 +253,29 @@ def test_require_says_what_is_missing_and_leaves_no_folder(root: Path, in_proces
     again = said([*words, "--require", "--overwrite"])
     assert missing in again.sentence
     assert all(path.is_file() for path in measured)
+
+
+def test_a_refusal_names_only_the_flags_that_differ(root: Path, in_process: None) -> None:
+    words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", *FLAGS, "--limit"]
+    Path("more").mkdir()
+    assert said([*words, "2", "--data.text_batch", "8"]).status == 0
+    for given, difference in (
+        (["3", "--data.text_batch", "8"], "`--limit 3` (before: `--limit 2`)"),
+        (["2"], "no `--data.text_batch` (before: `--data.text_batch 8`)"),
+        (
+            ["2", "--data.text_batch", "8", "--data_root", "more"],
+            f"`--data_root {root} {root}/more` (before: `--data_root {root}`)",
+        ),
+        (
+            ["2", "--data.text_batch", "8", "--fast_images"],
+            "`--fast_images` (before: no `--fast_images`)",
+        ),
+    ):
+        start = f"zoo: {root}/results has runs made from other settings or data, zoo-tiny/seed_0, "
+        expected = f"{start}and 1 more: {difference}. Choose another --out"
+        assert said([*words, *given]).sentence.startswith(expected)
+    other_order = said([*words[:3], "--data.text_batch", "8", "--limit", "2", *FLAGS])
+    assert "2 runs, 2 of them complete" in other_order.out, other_order.err
 
 
 def test_the_names_of_rows_are_those_of_the_models_or_given(root: Path) -> None:
