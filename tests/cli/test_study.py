@@ -286,7 +286,10 @@ def test_runs_are_listed_by_number_with_how_far_they_are(
     ("change", "sentence"),
     [
         (("max_steps: 2", "max_steps: 3"), "trainer.max_steps 3, was 2"),
-        (("pairs:pairs.csv", "pairs:others.csv"), "measured"),
+        (
+            ("pairs:pairs.csv", "pairs:others.csv"),
+            "`--benchmarks pairs:others.csv` (before: `--benchmarks pairs:pairs.csv`)",
+        ),
         (("class_path: CLIP", "class_path: SigLIP"), "model.objective.class_path"),
     ],
 )

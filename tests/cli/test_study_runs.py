@@ -136,6 +136,23 @@ def test_a_first_run_that_fails_is_tried_once_and_not_for_every_row(
     assert ("validate", "b/seed_1") in commands.done  # whose first tower is another
 
 
+def test_an_interrupted_study_says_that_finished_runs_are_kept(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(arguments: list[str], log: Path, lock: int) -> int:
+        if commands.done[-1:] == [("validate", "a/seed_0")]:
+            raise KeyboardInterrupt
+        return commands(arguments, log, lock)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "run_zoo_command", interrupt)
+        assert main(SAID) == 130
+    kept = "finished runs are kept, run the same command to continue"
+    assert capsys.readouterr().err.splitlines()[-1] == f"zoo: interrupted: {kept}"
+    assert main(SAID) == 0
+    assert commands.done.count(("validate", "a/seed_0")) == 1
+
+
 def test_a_run_whose_checkpoint_cannot_be_read_fails_alone(
     commands: Commands, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

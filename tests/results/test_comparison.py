@@ -551,6 +551,20 @@ def test_a_run_aside_is_shown_and_takes_part_in_no_test() -> None:
             zoo.compare(runs, excluded_from_tests=names)
 
 
+def test_runs_of_which_only_the_first_cases_were_measured_are_a_note() -> None:
+    by_name = {name: results(outcomes([True, False, True])) for name in "abc"}
+    limited = "at most 3 cases per subset were measured (--limit): a test, not a result"
+    assert not any("--limit" in note for note in zoo.compare(by_name).notes)
+    for name in "bc":
+        by_name[name].header["scoring"]["limit"] = 3
+    assert f"b, c: {limited}" in zoo.compare(by_name).notes
+    by_name["a"].header["scoring"]["limit"] = 3
+    comparison = zoo.compare(by_name)
+    assert limited in comparison.notes
+    tables = (comparison.to_markdown(), comparison.to_latex(), comparison.to_json())
+    assert all(limited in table for table in tables)
+
+
 def test_what_no_run_scored_is_not_said_to_be_scored_by_another() -> None:
     first, second = outcomes([None, None, True, False]), outcomes([None, None, False, False])
     notes = zoo.compare({"a": results(first), "b": results(second)}).notes

@@ -7,7 +7,7 @@ import sys
 
 from zoo import __version__
 from zoo.cli.postponed_imports import scipy_signal_postponed
-from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
+from zoo.cli.registry import COMMANDS, LIGHTNING, RUNS_ARE_KEPT, command_module
 from zoo.cli.user_code import allow_user_code
 from zoo.errors import Stopped, ZooError, suggest_names
 from zoo.support.garbage_collection import collector_off
@@ -36,8 +36,9 @@ def main(argv: list[str] | None = None) -> int:
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     command = COMMANDS.get(argv[0]) if argv else None
+    hint = command.interrupt_hint if command else ""
     with (
-        signals_raise(command.interrupt_hint if command else "") as ending,
+        signals_raise(RUNS_ARE_KEPT if _has_several_models(argv) else hint) as ending,
         allow_user_code(argv) as words,
     ):
         return run_command(words, ending)
@@ -124,7 +125,7 @@ def dispatch(argv: list[str]) -> int:
             return print_help_page(name, rest)
         if help_index is not None:
             argv = argv[:-1]
-        elif name == "validate" and any(w.partition("=")[0] == "--models" for w in rest):
+        elif _has_several_models(argv):
             from zoo.cli.sweep import main as sweep
 
             return sweep(rest)
@@ -139,6 +140,11 @@ def dispatch(argv: list[str]) -> int:
         return run(argv)
     status: int = command_module(name).main(rest)
     return status
+
+
+def _has_several_models(argv: list[str]) -> bool:
+    """Returns whether a command is `zoo validate --models`."""
+    return argv[:1] == ["validate"] and any(w.partition("=")[0] == "--models" for w in argv)
 
 
 def chosen_shell(rest: list[str]) -> str:

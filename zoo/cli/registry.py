@@ -11,7 +11,7 @@ class Command:
 
     Args:
         summary: What it does, in one line of `zoo --help`.
-        interrupt_hint: The message for a user who interrupts it before anything is saved, if any.
+        interrupt_hint: The message for a user who interrupts it before a checkpoint, if any.
     """
 
     summary: str
@@ -19,6 +19,8 @@ class Command:
 
 
 LIGHTNING = ("fit", "validate")  # the commands of LightningCLI
+# the message for a user who interrupts `zoo study` or `zoo validate --models`
+RUNS_ARE_KEPT = "finished runs are kept, run the same command to continue"
 
 
 COMMANDS = {
@@ -55,6 +57,7 @@ COMMANDS = {
     "study": Command(
         "train, evaluate and compare what a study file lists; resumes an interrupted study: "
         "zoo study methods_on_coco --data_root DIR",
+        RUNS_ARE_KEPT,
     ),
     "doctor": Command(
         "check which files a data root holds, what is missing and how to get it",

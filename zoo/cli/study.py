@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zoo.cli.command_parser import CommandParser
-from zoo.cli.studies.checks import check_rows, check_weight_files
+from zoo.cli.studies.checks import check_rows, check_weight_files, model_warnings
 from zoo.cli.studies.estimate import Estimate
 from zoo.cli.studies.file import Study, folder_name, read_study
 from zoo.cli.studies.records import WHOLE, Records, refuse_mismatched_runs
@@ -252,6 +252,8 @@ def execute_runs(work: StudyExecutor, runs: list[Run], trial_steps: int | None) 
         estimate.print_and_check_estimate(trial_steps)
     failed: dict[str, str] = {}
     pending = [run for run in runs if not estimate.is_complete(run)]
+    for warning in model_warnings(work.place, pending):
+        print(warning, file=sys.stderr, flush=True)
     done_elsewhere: list[Run] = []
     for number, run in enumerate(pending, 1):
         try:

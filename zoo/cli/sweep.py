@@ -8,18 +8,20 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from zoo.benchmarks.base import Benchmark
 from zoo.cli.rescore import recompute_results
-from zoo.cli.studies.checks import build_evaluation
+from zoo.cli.studies.checks import build_evaluation, check_rows, check_weight_files
+from zoo.cli.studies.estimate import find_evaluation_problem
 from zoo.cli.studies.file import Study
 from zoo.cli.studies.records import TRAINED, WHOLE, Records, refuse_mismatched_runs
 from zoo.cli.studies.runs import Run, WorkFolder, study_runs, validate_arguments
 from zoo.cli.studies.tables import check_presets_and_models
 from zoo.cli.studies.work import StudyExecutor
-from zoo.cli.study import delete_outdated_runs, execute_runs, prepare, print_now, print_outcome
+from zoo.cli.study import delete_outdated_runs, execute_runs, print_now, print_outcome
 from zoo.errors import ZooError
 from zoo.evaluation.engine import Evaluation
 from zoo.results.added_benchmarks import join_results, missing_benchmarks
@@ -29,6 +31,7 @@ from zoo.support.configurable import to_config
 
 NAME = "models"
 OTHER_MODELS = ("model", "ckpt_path")  # flags that name one model
+DATA_ROOT = "data_root"  # the flag that takes several values
 FILE_SUFFIX = ".txt"
 ADDED = "added"  # the folder of results that are not yet added to the others
 
@@ -40,10 +43,10 @@ def main(words: Sequence[str]) -> int:
         words: The arguments after `zoo validate`.
 
     Raises:
-        ZooError: A flag is missing or contradicts `--models`, a model is not known, or the folder
-            has results of other settings.
+        ZooError: A flag is missing or contradicts `--models`, a model is not known, nothing can be
+            measured, or the folder has results of other settings.
     """
-    flags = dict(_split_flags(words))
+    flags = _parse_flags(words)
     models = parse_models(str(flags.pop("models")))
     one_model = next((name for name in OTHER_MODELS if name in flags), None)
     if one_model is not None:
@@ -53,9 +56,7 @@ def main(words: Sequence[str]) -> int:
     for name in ("benchmarks", "out"):
         if not isinstance(flags.get(name), str):
             raise ZooError(f"--models requires --{name}: add it")
-    out, data_root = str(flags.pop("out")), str(flags.pop("data_root", "."))
-    if not Path(data_root).expanduser().is_dir():
-        raise ZooError(f"data root {data_root} is not a folder: give one existing folder")
+    out, data_roots = str(flags.pop("out")), _resolve_data_roots(flags.pop(DATA_ROOT, ["."]))
     overwrite = flags.pop("overwrite", False)
     comparison = {
         key: flags[name]
@@ -64,17 +65,32 @@ def main(words: Sequence[str]) -> int:
     }
     study = Study(NAME, {}, {}, models, validate=flags, compare=comparison)
     study.row_layers()  # checks the names
-    root = str(Path(data_root).expanduser().absolute())
-    place = WorkFolder(Path(out).absolute(), root, study, "--out", "--overwrite")
+    place = WorkFolder(
+        Path(out).absolute(),
+        data_roots[0],
+        study,
+        "--out",
+        "--overwrite",
+        more_data_roots=tuple(data_roots[1:]),
+    )
     check_presets_and_models(study)
     runs = study_runs(study)
     work = SweepExecutor(place, build_evaluation(place, runs[0]))
     work.check_work_folder()
-    prepare(work, [run for run in runs if work.records.stage(run) != WHOLE])
+    remaining = [
+        run
+        for run in runs
+        if work.records.stage(run) != WHOLE or (overwrite and any(work.records.differences(run)))
+    ]
+    check_weight_files(place, remaining)
+    check_rows(place, remaining, builds=True)
+    if len(remaining) == len(runs) and (problem := find_evaluation_problem(place, runs[0])):
+        raise ZooError(problem)
+    work.claim_work_folder()
     if overwrite:
         delete_outdated_runs(work, runs)
     refuse_mismatched_runs(work.records, runs, any_version=False)
-    return print_outcome(place, runs, execute_runs(work, runs, trial_steps=1))
+    return print_outcome(place, runs, execute_runs(work, runs, trial_steps=0))
 
 
 class SweepRecords(Records):
@@ -203,21 +219,39 @@ def _absolute_path(model: str) -> str:
     return str(Path(model).absolute()) if is_path else model
 
 
-def _split_flags(words: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Yields the name and the value of each flag; the value is true if there is none."""
-    names: set[str] = set()
+def _resolve_data_roots(folders: Sequence[str]) -> list[str]:
+    """Returns the absolute paths of data roots, each once.
+
+    Raises:
+        ZooError: There are none, or one is not a folder.
+    """
+    if not folders:
+        raise ZooError("--data_root names no folder: give at least one")
+    for folder in folders:
+        if not Path(folder).expanduser().is_dir():
+            raise ZooError(f"data root {folder} is not a folder: give an existing folder")
+    return list(dict.fromkeys(str(Path(folder).expanduser().absolute()) for folder in folders))
+
+
+def _parse_flags(words: Sequence[str]) -> dict[str, Any]:
+    """Returns flags by name: true for a flag without a value, and a list for the data roots."""
+    flags: dict[str, Any] = {}
     at = 0
     while at < len(words):
         word = words[at]
         if not word.startswith("--"):
             raise ZooError(f"{word} does not belong to a flag: with --models, give one value each")
         name, joint, value = word.removeprefix("--").partition("=")
-        following = words[at + 1 : at + 2]
         at += 1
-        if not joint and following and not following[0].startswith("--"):
-            value, joint = following[0], "="
-            at += 1
-        if name in names:
+        values = [value]
+        if not joint:
+            values = list(takewhile(lambda word: not word.startswith("--"), words[at:]))
+            values = values if name == DATA_ROOT else values[:1]
+            at += len(values)
+        if name == DATA_ROOT:
+            flags[name] = [*flags.get(name, []), *values]
+        elif name in flags:
             raise ZooError(f"--{name} is given twice: with --models, give it once")
-        names.add(name)
-        yield name, value if joint else True
+        else:
+            flags[name] = values[0] if values else True
+    return flags

@@ -29,7 +29,7 @@ class WeightOrigins:
         head.register_load_state_dict_post_hook(provenance.mark_loaded)  # type: ignore[no-untyped-call]
         self._initial_versions = self._versions()
         for part in (backbone.model, head):
-            part.register_load_state_dict_post_hook(self._restart)  # type: ignore[no-untyped-call]
+            part.register_load_state_dict_post_hook(self._restart)
 
     def origins_by_part(self) -> dict[str, str]:
         """Returns the origin of the weights of every part.

@@ -93,6 +93,14 @@ def run_of_record(record: Mapping[str, Any]) -> BenchmarkRun:
     return BenchmarkRun(record["benchmark"], record["run"])
 
 
+def describe_limit(header: Mapping[str, Any]) -> str:
+    """Returns a warning that only the first cases were measured, empty if there was no limit."""
+    limit = header["scoring"].get(LIMIT)
+    if limit is None:
+        return ""
+    return f"at most {limit:,} cases per subset were measured (--limit): a test, not a result"
+
+
 def software() -> dict[str, str]:
     """Returns the versions of the software that metrics depend on."""
     versions = {"python": platform.python_version()}

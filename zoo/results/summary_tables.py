@@ -21,6 +21,7 @@ from zoo.results.header import (
     SHORT_LISTS,
     TEXT_PROBE,
     TRUNCATED,
+    describe_limit,
 )
 from zoo.results.leaks import LeakMetric, format_unknown_counts, leaks_table
 from zoo.results.metrics import Metric, find_tie_warnings
@@ -84,11 +85,8 @@ def report_parts(
     yield from _image_notes(metrics, shorten or LIMIT in header["scoring"])
     if short_lists := header["scoring"].get(SHORT_LISTS):
         yield Text(f"retrieval: {short_lists}; an answer outside the short-list is wrong")
-    if limit := header["scoring"].get(LIMIT):
-        yield Text(
-            f"at most {limit:,} cases per subset were measured (--limit): a test, not a result",
-            style="bold",
-        )
+    if limit := describe_limit(header):
+        yield Text(limit, style="bold")
     if decoder := header["scoring"].get(DECODED):
         yield Text(f"images were decoded by {decoder}: published numbers were measured with PIL")
     for subset, n in header["scoring"].get(TRUNCATED, {}).items():

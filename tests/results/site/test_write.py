@@ -51,6 +51,20 @@ def alone() -> dict[str, Results]:
     return {"alone": counted(outcomes([True, False] * 6, range(1, 13)))}
 
 
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_page_says_whether_a_limit_left_cases_out(
+    limited: bool, alone: dict[str, Results], tmp_path: Path
+) -> None:
+    if limited:
+        alone["alone"].header["scoring"]["limit"] = 12
+    write_report(alone, PRESET[:1], tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    note = "at most 12 cases per subset were measured (--limit): a test, not a result."
+    assert (f'<p class="warning">{note}</p>' in page) == limited
+    assert ("; the images of the others are missing" in page) != limited
+    assert ("; the others are beyond --limit, or their images are missing" in page) == limited
+
+
 def test_the_answers_of_a_metric_come_to_its_value(results: dict[str, Results]) -> None:
     runs = list(results.values())
     found = collect_answers(runs, PRESET[0].rules)

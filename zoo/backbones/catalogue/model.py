@@ -46,8 +46,8 @@ def load_published_settings(model_spec: str, flag: str = "") -> dict[str, Any]:
         raise ZooError(f"{name} cannot be loaded: {entry.unsupported}")
     if name not in entries():
         _refuse_untrusted_classes(name, _backbone_settings(entry, Path(file)), flag)
-    if entry.warning is not None:
-        log.warning("%s: %s", name, entry.warning)
+    if (warning := model_warning(model_spec)) is not None:
+        log.warning("%s", warning)
     if entry.is_shipped and not file:
         return _backbone_settings(entry, None)
     weights = user_file(name, entry, Path(file)) if file else cached_file(name, entry)
@@ -82,6 +82,18 @@ def is_published(model_spec: str) -> bool:
     """
     name = model_spec.partition(":")[0]
     return name in entries() or Path(name).suffix in YAML or name in open_clip_model_names()
+
+
+def model_warning(model_spec: str) -> str | None:
+    """Returns what users of a model should know, None if it has no such warning.
+
+    Args:
+        model_spec: A model as `load_published_settings` accepts it, or any other.
+    """
+    entry = entry_of(model_spec) if is_published(model_spec) else None
+    if entry is None or entry.warning is None:
+        return None
+    return f"{model_spec.partition(':')[0]}: {entry.warning}"
 
 
 def _refuse_untrusted_classes(name: str, settings: dict[str, Any], flag: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from zoo.backbones.catalogue.entry import entries
+from zoo.backbones.catalogue.model import model_warning
 from zoo.cli.fit import build_data, parse_settings
 from zoo.cli.parser import PLACEHOLDER_MODEL
 from zoo.cli.studies.runs import (
@@ -78,6 +79,17 @@ def check_weight_files(place: WorkFolder, runs: Sequence[Run]) -> None:
             f"download these weights by hand first: {'; '.join(sorted(missing))}. To leave "
             "rows out, see the page 'Evaluate a published model'"
         )
+
+
+def model_warnings(place: WorkFolder, runs: Sequence[Run]) -> list[str]:
+    """Returns the warnings of published models, which runs print only into their logs.
+
+    Args:
+        place: The work folder of the study.
+        runs: The runs; a model of several is named once.
+    """
+    models = (place.expand_placeholders(run.model, run) for run in runs if run.model is not None)
+    return list(dict.fromkeys(filter(None, map(model_warning, models))))
 
 
 def build_evaluation(place: WorkFolder, run: Run) -> Evaluation:

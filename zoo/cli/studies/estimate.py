@@ -14,7 +14,7 @@ from typing import Any
 
 from zoo.cli.studies.file import FIRST
 from zoo.cli.studies.records import WHOLE
-from zoo.cli.studies.runs import Run, evaluation_arguments, fit_arguments
+from zoo.cli.studies.runs import Run, WorkFolder, evaluation_arguments, fit_arguments
 from zoo.cli.studies.work import StudyExecutor
 from zoo.errors import ZooError
 from zoo.support.files import write_bytes
@@ -177,12 +177,21 @@ class Estimate:
         return measurements
 
     def _check_evaluation(self, run: Run) -> None:
-        _, reason = _trial_in_process({"validate": evaluation_arguments(run, self.work.place)})
-        if reason:
+        if reason := find_evaluation_problem(self.work.place, run):
             raise ZooError(
                 f"{self.work.study.name}: nothing can be measured with the settings under "
                 f"`validate:`: {reason}"
             )
+
+
+def find_evaluation_problem(place: WorkFolder, run: Run) -> str:
+    """Returns why nothing can be measured, such as missing files; empty if something can.
+
+    Args:
+        place: The work folder.
+        run: A run, whose model is not loaded.
+    """
+    return _trial_in_process({"validate": evaluation_arguments(run, place)})[1]
 
 
 def _trial_in_process(request: dict[str, Any]) -> tuple[dict[str, float], str]:

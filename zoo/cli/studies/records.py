@@ -3,7 +3,8 @@
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,13 @@ import pyarrow.parquet as pq
 from zoo import __version__
 from zoo.cli.fit import parse_settings
 from zoo.cli.studies.file import fill_placeholders
-from zoo.cli.studies.runs import Run, WorkFolder, fit_arguments, validate_arguments
+from zoo.cli.studies.runs import (
+    DATA_ROOT,
+    Run,
+    WorkFolder,
+    fit_arguments,
+    validate_arguments,
+)
 from zoo.errors import ZooError
 from zoo.results.report import CASES, HEADER
 from zoo.support.configurable import differences
@@ -27,7 +34,7 @@ IGNORED_SETTINGS = ("config", "ckpt_path", "overwrite", "seed_everything", "last
 IGNORED_OF_TRAINER = ("logger", "enable_progress_bar", "enable_model_summary", "default_root_dir")
 IGNORED_OF_DATA = ("workers",)
 IMAGES = ("image_roots", "image_cache", "features")  # folders whose files get no digest
-IDENTIFYING = ("settings", "data", "measured")  # fields that identify a run, apart from the code
+IDENTIFYING = ("settings", "data", "first")  # fields that identify a run, with flags and code
 
 Record = dict[str, Any]
 
@@ -136,14 +143,28 @@ class Records:
         current = self.identity(run)
         changes = [
             line
-            for name in (*IDENTIFYING, "first")
+            for name in IDENTIFYING
             for line in differences(
                 record.get(name), current[name], "" if name == "settings" else f"{name}."
             )
         ]
+        changes += self._changed_flags(record, current)
         if record.get("stage") == WHOLE:
             changes += _changed_benchmark_files(self.place.results_folder(run) / CASES)
         return changes, record.get("code") != current["code"]
+
+    def _changed_flags(self, record: Record, current: Record) -> Iterator[str]:
+        """Yields the flags of `zoo validate` that differ, each with its value before."""
+        before, now = (_words_by_flag(values.get("measured", [])) for values in (record, current))
+        earlier_root = {DATA_ROOT: record.get("data_root", self.place.data_root)}
+        for flag in dict.fromkeys([*now, *before]):
+            if now.get(flag) != before.get(flag):
+                earlier_words = fill_placeholders(before.get(flag, []), earlier_root)
+                current_text, earlier_text = (
+                    _quote_flag(flag, self.place.expand_placeholders(words))
+                    for words in (now.get(flag, []), earlier_words)
+                )
+                yield f"{current_text} (before: {earlier_text})"
 
 
 def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: bool) -> None:
@@ -169,9 +190,9 @@ def refuse_mismatched_runs(records: Records, runs: Iterable[Run], any_version: b
         run, changed = different[0]
         and_more = f", and {len(different) - 1} more" if len(different) > 1 else ""
         raise ZooError(
-            f"{root} has runs made from other settings or data, {run}{and_more} "
-            f"({'; '.join(changed[:MAX_DIFFERENCES])}"
-            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}): choose another {place.folder_flag}, "
+            f"{root} has runs made from other settings or data, {run}{and_more}: "
+            f"{'; '.join(changed[:MAX_DIFFERENCES])}"
+            f"{'; ...' if changed[MAX_DIFFERENCES:] else ''}. Choose another {place.folder_flag}, "
             f"or delete and repeat them with {place.repeat_flag}"
         )
     if other_versions and not any_version:
@@ -203,6 +224,20 @@ def _changed_benchmark_files(cases: Path) -> Iterator[str]:
     for path, digest in dict.fromkeys(files):
         if not Path(path).is_file() or sha256(Path(path)) != digest:
             yield f"{path} changed since it was measured"
+
+
+def _words_by_flag(words: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the words of each flag, including the flag itself each time that it is given."""
+    by_flag: dict[str, list[str]] = {}
+    flag = ""
+    for word in words:
+        flag = word if word.startswith("--") else flag
+        by_flag.setdefault(flag, []).append(word)
+    return by_flag
+
+
+def _quote_flag(flag: str, words: Sequence[str]) -> str:
+    return f"`{shlex.join(words)}`" if words else f"no `{flag}`"
 
 
 def _possible_paths(model: str) -> list[str]:

@@ -53,6 +53,7 @@ class WorkFolder:
         study: The study.
         folder_flag: The flag of the command that names the work folder.
         repeat_flag: The flag of the command that deletes and repeats runs of other settings.
+        more_data_roots: Further data roots, in which only benchmarks are searched.
     """
 
     root: Path
@@ -60,6 +61,12 @@ class WorkFolder:
     study: Study
     folder_flag: str = "--work_dir"
     repeat_flag: str = "--rerun_mismatched"
+    more_data_roots: tuple[str, ...] = ()
+
+    @property
+    def data_roots(self) -> tuple[str, ...]:
+        """The data root, and further ones."""
+        return (self.data_root, *self.more_data_roots)
 
     def run_folder(self, run: Run) -> Path:
         """Returns the run folder that `zoo fit` writes."""
@@ -217,14 +224,15 @@ def _custom_class_arguments(run: Run, place: WorkFolder) -> list[str]:
 def validate_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` that measure a run."""
     arguments, measured = evaluation_arguments(run, place), str(place.results_folder(run))
-    return [*arguments[:2], *model_arguments(run, place), *arguments[2:], "--out", measured]
+    n = 1 + len(place.data_roots)  # words that name the data roots, which come first
+    return [*arguments[:n], *model_arguments(run, place), *arguments[n:], "--out", measured]
 
 
 def evaluation_arguments(run: Run, place: WorkFolder) -> list[str]:
     """Returns the arguments of `zoo validate` except the model and the output folder."""
     return [
         "--data_root",
-        place.data_root,
+        *place.data_roots,
         *format_flags(place.expand_placeholders(place.study.validate, run)),
     ]
 

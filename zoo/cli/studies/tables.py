@@ -143,7 +143,7 @@ def report(place: WorkFolder, runs: list[Run]) -> Path:
         _presets(place),
         folder,
         folders,
-        [Path(place.data_root), place.root],
+        [*map(Path, place.data_roots), place.root],
         overwrite=True,
         groups=_run_names_by_title(rows),
         excluded_from_tests=_untested_rows(rows),

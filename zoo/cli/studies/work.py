@@ -243,7 +243,8 @@ class StudyExecutor:
         if not run.is_trained:
             if not stage:
                 identity = self.records.identity(run)
-                self.records.update_record(run, {**identity, "stage": TRAINED})
+                fields = {**identity, "data_root": self.place.data_root, "stage": TRAINED}
+                self.records.update_record(run, fields)
         elif stage != TRAINED:
             initial_run = self.place.initial_run(run)
             if initial_run is not None:

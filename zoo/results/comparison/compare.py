@@ -19,6 +19,7 @@ from zoo.results.comparison.lines import (
 from zoo.results.comparison.paired_tests import RESAMPLES
 from zoo.results.comparison.run_names import SEED, group_across_seeds, shorten_paths
 from zoo.results.comparison.split_gaps import compute_split_gaps
+from zoo.results.header import describe_limit
 from zoo.results.metrics import compute_metrics, find_tie_warnings
 from zoo.results.presets.preset import Preset, preset_of
 from zoo.results.published_values import PublishedValue, published_values
@@ -253,6 +254,7 @@ def _comparison_notes(
     excluded_from_tests: Sequence[str],
 ) -> Iterator[str]:
     run_names = list(results)
+    yield from limit_notes(results)
     yield f"preset {presets[0].name}: {presets[0].description}"
     for name in excluded_from_tests:
         yield f"{name}: shown only; excluded from best, p and q"
@@ -300,6 +302,20 @@ def _comparison_notes(
     tested_groups = {name: runs for name, runs in groups.items() if name not in excluded_from_tests}
     yield from _rank_flip_notes(results, tested_groups, presets[0])
     yield from _legend_notes(groups, lines, reference_models)
+
+
+def limit_notes(results: Mapping[str, Results]) -> Iterator[str]:
+    """Yields notes on the runs of which only the first cases were measured.
+
+    Args:
+        results: The runs by name, which a note omits if it is about all of them.
+    """
+    names_by_note: dict[str, list[str]] = {}
+    for name, run in results.items():
+        names_by_note.setdefault(describe_limit(run.header), []).append(name)
+    for note, names in names_by_note.items():
+        if note:
+            yield note if len(names) == len(results) else f"{', '.join(names)}: {note}"
 
 
 def _rank_flip_notes(

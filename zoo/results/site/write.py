@@ -8,9 +8,10 @@ from pathlib import Path
 
 from zoo.benchmarks.half_truth.rules import CONDITION_ERRORS
 from zoo.errors import ZooError
-from zoo.results.comparison.compare import check_excluded_runs, compare
+from zoo.results.comparison.compare import check_excluded_runs, compare, limit_notes
 from zoo.results.comparison.comparison import Comparison, format_p_value
 from zoo.results.comparison.lines import summarise_differences
+from zoo.results.header import describe_limit
 from zoo.results.html_pages import TEMPLATES, describe_model, render_page
 from zoo.results.metrics import find_tie_warnings
 from zoo.results.number_formats import format_number, format_points
@@ -261,6 +262,7 @@ def _render_first_page(content: ReportContent, image_notes: Sequence[str], folde
         warnings=[*_run_warnings(content.recounted_first_runs), *image_notes],
         averages={name: rows for name, rows in averages.items() if rows},
         metrics=metrics,
+        is_limited=any(describe_limit(run.header) for run in content.first_runs.values()),
         differences=differences,
         probability=format_p_value,
         number=format_number,
@@ -307,6 +309,7 @@ def _belongs_on_page(note: str) -> bool:
 
 
 def _run_warnings(runs: Mapping[str, Results]) -> Iterator[str]:
+    yield from limit_notes(runs)
     for name, run in runs.items():
         random = describe_random_weights(run.header["model"].get("weights", {}))
         if random is not None:
