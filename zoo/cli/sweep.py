@@ -84,7 +84,8 @@ def main(words: Sequence[str]) -> int:
     ]
     check_weight_files(place, remaining)
     check_rows(place, remaining, builds=True)
-    if len(remaining) == len(runs) and (problem := find_evaluation_problem(place, runs[0])):
+    may_check = "get" not in flags and len(remaining) == len(runs)  # --get fetches files later
+    if may_check and (problem := find_evaluation_problem(place, runs[0])):
         raise ZooError(problem)
     work.claim_work_folder()
     if overwrite:
