@@ -33,9 +33,10 @@ def test_a_list_may_have_any_ending_and_captions_may_end_in_txt(tmp_path: Path) 
     tokens = tmp_path / "Flickr8k.token.txt"
     tokens.write_text("1007129816_e794419615.jpg#0\tA man in a hat .\n")
     assert seen_images(str(tokens)).images == {"flickr:1007129816"}
-    (tmp_path / "captions.txt").write_text("a man in a hat\n")
-    with pytest.raises(ZooError, match=r"captions\.txt:1: 'a man in a hat' is not an image"):
-        seen_images(str(tmp_path / "captions.txt"))
+    for caption in ("a man in a hat", "a man. in a hat", "a man in a hat ."):
+        (tmp_path / "captions.txt").write_text(f"{caption}\n")
+        with pytest.raises(ZooError, match=rf"captions\.txt:1: '{caption}' is not an image"):
+            seen_images(str(tmp_path / "captions.txt"))
 
 
 def test_a_bare_number_that_may_be_of_two_data_sets_is_refused(tmp_path: Path) -> None:

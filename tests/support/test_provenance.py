@@ -53,6 +53,12 @@ def test_a_sentence_names_the_random_parts(weights: dict[str, str], sentence: st
     assert describe_random_weights(weights) == sentence
 
 
+def test_a_model_can_be_loaded_in_inference_mode() -> None:
+    with torch.inference_mode():
+        module = zoo.load("zoo-tiny", device="cpu").module  # type: ignore[union-attr]
+    assert set(module.weight_origins.values()) == {RANDOM}
+
+
 def test_a_model_without_weights_is_random_and_says_so_when_loaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

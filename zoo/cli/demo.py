@@ -77,7 +77,7 @@ EXPLANATION = (
     "except for R@1. A half-truth is longer than its true text, so always picking the shorter text "
     "is right in all half-truths (column shorter). The control adds a right detail to one text and "
     "a wrong detail to the other: a model that looks more closely at details would gain there too. "
-    "R@1: how often the best text for a scene, of the captions of all scenes, is one of its own."
+    "R@1: how often the caption that scores highest for a scene, among all, belongs to that scene."
 )
 
 

@@ -85,7 +85,7 @@ class PublishedSet:
 
     @property
     def checksums(self) -> str:
-        """Which checksums the downloads are compared with."""
+        """The checksums that `zoo` verifies; files of the hub are left to huggingface_hub."""
         if self.hub:
             return "the hub's"
         n_checked = sum(bool(file.checksum) for file in self.files)

@@ -30,6 +30,7 @@ COCO, VISUAL_GENOME = "coco", "visual_genome"  # they share images
 FILE = "file"
 NUMBERED = {COCO, VISUAL_GENOME, "flickr"}
 # Visual Genome's names have at most seven digits, like some of Flickr30k's
+_ENDING = re.compile(r"\.\w+$")
 _AMBIGUOUS_NAME = re.compile(r"[1-9]\d{4,6}\.jpe?g", re.IGNORECASE)
 
 
@@ -173,7 +174,7 @@ def _parse_image_list(path: Path) -> Iterator[str]:
         elif line:
             image_by_name = None if "/" in line else guess_published_ref(PurePosixPath(line))
             image = image_by_name or infer_image_ref(line)
-            if " " in line and not PurePosixPath(line).suffix:
+            if " " in line and not _ENDING.search(line):
                 raise ZooError(
                     f"{path}:{number}: {line!r} is not an image: write one image per line, or use "
                     "a file of captions with their images"

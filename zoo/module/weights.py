@@ -62,8 +62,9 @@ class WeightOrigins:
 
     def _versions(self) -> int:
         """Returns a number that each optimiser step increases, also without a trainer."""
-        modules = (self.backbone, self.head)
-        return sum(p._version for module in modules for p in module.parameters() if p.requires_grad)
+        parameters = (p for module in (self.backbone, self.head) for p in module.parameters())
+        # tensors that were made in inference mode cannot be trained, and have no version
+        return sum(p._version for p in parameters if p.requires_grad and not p.is_inference())
 
     def _restart(self, *_: object) -> None:
         self._initial_versions = self._versions()

@@ -94,7 +94,7 @@ def run_of_record(record: Mapping[str, Any]) -> BenchmarkRun:
 
 
 def describe_limit(header: Mapping[str, Any]) -> str:
-    """Returns a warning that only the first cases were measured, empty if there was no limit."""
+    """Returns a warning if `--limit` left out cases, else an empty text."""
     limit = header["scoring"].get(LIMIT)
     if limit is None:
         return ""

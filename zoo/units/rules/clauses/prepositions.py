@@ -23,7 +23,7 @@ _INDEFINITE = word_set("something anything")
 _GOING = MOTIONS | {"cross"}
 _NEARBY = frozenset({"next to", "near", "beside", "by", "close to", "alongside"})
 _FILLING = word_set("fill cover load decorate stuff pack top")
-# of a limb: "one hand on a bull", "its head out of a window"
+# prepositions after a limb: "one hand on a bull", "its head out of a window"
 _TOUCHING = {
     "on",
     "on top of",

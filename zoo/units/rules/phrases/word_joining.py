@@ -100,7 +100,7 @@ def _repair_apostrophes(words: list[str], tags: list[str]) -> None:
                 # "in it's mouth"
                 words[i : i + 2], tags[i : i + 2] = ["its"], ["PRP$"]
             elif tags[i] in NOUNS and tags[i + 1] == "POS" and tags[i + 2] in ("IN", "VBG", "VBP"):
-                # "two cat's sitting" and "on ski's" are plurals, "the man's standing" is not
+                # "two cat's sitting" and "on ski's" are plurals, unlike "the man's standing"
                 many = tags[i + 2] != "VBG" or not _BEFORE_PLURAL.isdisjoint(
                     words[max(i - 2, 0) : i]
                 )
