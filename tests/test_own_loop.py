@@ -195,7 +195,8 @@ def test_a_loader_resumes_at_an_epoch(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"images": (5, 8)}, r"images has the shape \[5, 8\]: give \[4, any\]"),
+        ({"images": (5, 8)}, r"images has the shape \[5, 8\]: give \[4, 8\]"),
+        ({"images": (4, 6)}, r"images has the shape \[4, 6\]: give \[4, 8\]"),
         ({"negatives": (4, 8)}, r"negatives has the shape \[4, 8\]: give \[4, any, 8\]"),
         ({"negatives": (2, 4, 8)}, r"negatives has the shape \[2, 4, 8\]: give \[4, any, 8\]"),
         ({"has_negative": (4, 1)}, r"has_negative has the shape \[4, 1\]: give \[4, 2\]"),
@@ -211,6 +212,20 @@ def test_vectors_of_another_shape_are_refused(
     tensors = {name: torch.ones(shape) for name, shape in shapes.items() if shape is not None}
     with pytest.raises(ZooError, match=message):
         batch_of_vectors(**tensors)
+
+
+def test_masks_are_boolean_and_objectives_of_tokens_need_a_module() -> None:
+    images, texts = torch.randn(4, 8), torch.randn(4, 1, 8)
+    with pytest.raises(ZooError, match=r"has_unit has the type torch.float32: give a mask of"):
+        batch_of_vectors(images, images, units=texts, has_unit=torch.ones(4, 1))
+    batch = batch_of_vectors(images, images, texts)
+    with pytest.raises(ZooError, match="reads tokens, which vectors do not have"):
+        FSCCLIP()(batch, Scores(Cosine(), batch))
+
+
+def test_only_a_module_can_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match=r"not a Linear: save that by torch\.save"):
+        zoo.save(nn.Linear(2, 2), tmp_path / "a.ckpt")  # type: ignore[arg-type]
 
 
 def test_units_without_foils_are_units_whose_foils_are_missing() -> None:

@@ -362,7 +362,7 @@ def save(module: ZooModule, path: str | Path) -> None:
         path: The file, usually with the ending `.ckpt`. An existing file is replaced.
 
     Raises:
-        ZooError: It cannot be written.
+        ZooError: The module is not a `ZooModule`, or the file cannot be written.
 
     Examples:
         >>> import zoo
@@ -373,6 +373,10 @@ def save(module: ZooModule, path: str | Path) -> None:
         >>> zoo.load("trained.ckpt").module.objective
         CLIP()
     """
+    if not isinstance(module, ZooModule):
+        raise ZooError(
+            f"zoo.save writes a ZooModule, not a {type(module).__name__}: save that by torch.save"
+        )
     checkpoint = {
         "state_dict": module.state_dict(),
         "pytorch-lightning_version": lightning.__version__,

@@ -277,7 +277,7 @@ def batch_of_vectors(
             `Scores(mask_same_image=True)` reads; by default all rows have different images.
 
     Raises:
-        ZooError: A tensor has another shape.
+        ZooError: A tensor has another shape, or a mask is not Boolean.
 
     Examples:
         CS-CLIP's loss, with a trained temperature of 1 / 14:
@@ -300,8 +300,8 @@ def batch_of_vectors(
     rows, device, texts = len(captions), captions.device, [captions]
     width = captions.shape[-1]
     _check_shape("captions", captions, rows, width)
-    _check_shape("images", images, rows, None)
-    _check_shape("negative_images", negative_images, rows, images.shape[-1])
+    _check_shape("images", images, rows, width)
+    _check_shape("negative_images", negative_images, rows, width)
     _check_shape("negatives", negatives, rows, None, width)
     _check_shape("positives", positives, rows, None, width)
     _check_shape("units", units, rows, None, width)
@@ -310,6 +310,13 @@ def batch_of_vectors(
     for name, exists in (("has_unit", has_unit), ("has_foil", has_foil)):
         _check_shape(name, exists, *(() if units is None else units.shape[:2]))
     _check_shape("image_ids", image_ids, rows)
+    for name, mask in {
+        "has_negative": has_negative,
+        "has_unit": has_unit,
+        "has_foil": has_foil,
+    }.items():
+        if mask is not None and mask.dtype != torch.bool:
+            raise ZooError(f"{name} has the type {mask.dtype}: give a mask of torch.bool")
 
     def add_texts(vectors: Tensor | None, exists: Tensor | None = None) -> Tensor:
         """Adds `[B, K, D]` texts to the others, and returns their rows, `[B, K]`."""
@@ -331,8 +338,8 @@ def batch_of_vectors(
         images, negative_image_rows = torch.cat([images, negative_images]), rows + numbers
     hashes = torch.arange(sum(map(len, texts)), device=device)
     return Batch(
-        images=Encoded(images),
-        texts=Encoded(torch.cat(texts)),
+        images=Encoded(images, _NoTokens()),
+        texts=Encoded(torch.cat(texts), _NoTokens()),
         captions=numbers,
         negatives=negative_rows,
         positives=positive_rows,
@@ -344,6 +351,16 @@ def batch_of_vectors(
         samples=numbers,
         primary=rows,
     )
+
+
+class _NoTokens(dict[TokenKey, Tensor]):
+    """The tokens of vectors: none."""
+
+    def __missing__(self, key: TokenKey) -> Tensor:
+        raise ZooError(
+            "the objective or the head reads tokens, which vectors do not have: train a ZooModule "
+            "(or set lambda_l=0 if the objective is FSCCLIP)"
+        )
 
 
 def _check_shape(name: str, tensor: Tensor | None, *sizes: int | None) -> None:

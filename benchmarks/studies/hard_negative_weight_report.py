@@ -60,7 +60,7 @@ def _cell(runs: list[Run], name: str) -> str:
 
 
 def draw(data: dict[str, Any]) -> Figure:
-    """Draws recall against composition as differences to CLIP of the same seed.
+    """Draws recall against composition as differences from CLIP of the same seed.
 
     One line per loss over the weights of its hard negatives, which are printed; bars are one
     standard deviation over seeds.

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.file_server import FileServer, serve_files
+from tests.support.file_server import COCO, FileServer, mirrored_sugarcrepe, serve_files
 from zoo.benchmarks.sugarcrepe import SugarCrepe
 from zoo.cli import data_get, main
 from zoo.cli.data_get import find_missing_images
@@ -28,7 +28,6 @@ from zoo.sources import remote_files
 from zoo.sources.images import ImageFinder
 
 SPLITS = ("train", "dev", "test")
-COCO = "s3.amazonaws.com/images.cocodataset.org"
 
 
 @pytest.fixture(autouse=True)
@@ -36,20 +35,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_files, "PAUSE", 0.01)
 
 
-def mirrored(name: str, folder: Path) -> dict[str, bytes]:
-    """The files of a set by their paths on a mirror, read from a data root."""
-    return {
-        file.url.partition("://")[2]: (folder / file.path).read_bytes()
-        for file in listed_files()[name]
-    }
-
-
 @pytest.fixture
 def sugarcrepe(shared_data: Path) -> dict[str, bytes]:
-    photographs = (shared_data / "coco" / "val2017").glob("*.jpg")
-    return mirrored("sugarcrepe", shared_data) | {
-        f"{COCO}/val2017/{path.name}": path.read_bytes() for path in photographs
-    }
+    return mirrored_sugarcrepe(shared_data)
 
 
 def get(server: FileServer, root: Path, *flags: str) -> int:

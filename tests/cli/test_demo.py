@@ -97,30 +97,26 @@ def test_equal_lengths_count_half_for_the_guess_that_the_shorter_text_is_true(
 
 
 @pytest.mark.slow
-def test_the_demo_prints_a_table_with_its_control_and_writes_a_page_with_changed_cases(
+def test_the_readme_shows_what_the_demo_and_its_evaluation_print(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    shown = [block.partition("```")[0] for block in readme.split("```text\n")[1:]]
     out = tmp_path / "demo"
-    assert (
-        main(["demo", "--out", str(out), "--scenes", "60", "--steps", "2", "--workers", "0"]) == 0
-    )
-    printed = " ".join(capsys.readouterr().out.split())
-    for shown in (
-        "true text",
-        "half-truth",
-        "CS-CLIP",
-        "control",
-        "shorter",
-        "R@1",
-        "against CLIP",
-    ):
-        assert shown in printed
+    assert main(["demo", "--out", str(out)]) == 0
+    table, sentence = shown[0].strip().split("\n\n")
+    printed = capsys.readouterr().out
+    assert table in printed
+    assert sentence in " ".join(printed.split())
     page = (out / "demo.html").read_text("utf-8")
     assert page.count("<figure>") == 2
     assert "data:image/jpeg" in page
     for name in ("half_truth.png", "before_after.png"):
         with Image.open(out / name) as picture:
             assert picture.width > 600
+    words = ["--model", "scenes", "--benchmarks", "pairs:test/foils.csv", "--data_root", str(out)]
+    assert main(["validate", *words, "--out", str(tmp_path / "measured")]) == 0
+    assert shown[1].strip() in capsys.readouterr().out
 
 
 @pytest.mark.slow

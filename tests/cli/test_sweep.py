@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.support.file_server import mirrored_sugarcrepe, serve_files
 from tests.support.made import make_root
 from tests.support.mistakes import said
 from zoo.backbones.backbone import Backbone
@@ -22,6 +23,7 @@ from zoo.cli.sweep import parse_models
 from zoo.errors import ZooError
 from zoo.module import ZooModule
 from zoo.results.reader import read_results
+from zoo.sources import remote_files
 
 FLAGS = ["--benchmarks", "pairs:pairs.csv", "--data_root", ".", "--out", "results"]
 FLAGS += ["--trainer.accelerator", "cpu"]
@@ -241,6 +243,31 @@ def test_the_warning_of_a_model_is_printed_once(root: Path, in_process: None) ->
     assert warning not in said(words).err  # nothing is measured
 
 
+def test_a_sweep_fetches_missing_files_once_and_shows_it(
+    root: Path,
+    in_process: None,
+    shared_data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote_files, "PAUSE", 0.01)
+    words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", "--get", "--out", "results"]
+    words += ["--benchmarks", "sugarcrepe:swap_obj", "--data_root", "new", *FLAGS[-2:]]
+    words += ["--limit", "20"]
+    with serve_files(mirrored_sugarcrepe(shared_data)) as server:
+        monkeypatch.setenv("ZOO_MIRROR", server.url)
+        first = said(words)
+        assert first.status == 0, first.err
+        assert "sugarcrepe: 7 files, 1.7 MB" in first.out
+        n_requests = len(server.requests)
+        again = said(words)
+        assert len(server.requests) == n_requests
+    assert "2 runs, 2 of them complete" in again.out
+    annotations = [path for path, _ in server.requests if path.endswith(".json")]
+    assert len(annotations) == len(set(annotations)) == 7
+    without = said([word for word in words if word != "--get"])
+    assert "2 runs, 2 of them complete" in without.out, without.err
+
+
 def test_require_says_what_is_missing_and_leaves_no_folder(root: Path, in_process: None) -> None:
     Path("pictures/003.png").unlink()
     words = ["validate", "--models", "zoo-tiny,again=zoo-tiny", *FLAGS]
@@ -274,7 +301,7 @@ def test_a_refusal_names_only_the_flags_that_differ(root: Path, in_process: None
         start = f"zoo: {root}/results has runs made from other settings or data, zoo-tiny/seed_0, "
         expected = f"{start}and 1 more: {difference}. Choose another --out"
         assert said([*words, *given]).sentence.startswith(expected)
-    other_order = said([*words[:3], "--data.text_batch", "8", "--limit", "2", *FLAGS])
+    other_order = said([*words[:3], "--data.text_batch", "8", "--limit", "2", *FLAGS, "--quiet"])
     assert "2 runs, 2 of them complete" in other_order.out, other_order.err
 
 

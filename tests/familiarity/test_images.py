@@ -99,7 +99,7 @@ def test_a_models_own_images_are_those_it_names_or_those_of_its_captions(shared_
     read = {sample.image for sample in reader.read()}
     described = source_of(reader).describe()
     assert len(seen_images("trained", captions=described).images) == len(read)
-    with pytest.raises(ZooError, match=r"training captions: choose images by --exclude_images"):
+    with pytest.raises(ZooError, match=r"training captions: give --exclude_images a file of them"):
         seen_images("trained")
 
 

@@ -189,6 +189,11 @@ def test_one_looping_link_does_not_hide_its_folder_and_is_named_where_it_is_want
     assert finder.find(ImageRef("file", "gone.png")) is None
     assert "fix the broken link" in finder.missing_image_advice(ImageRef("file", "gone.png"))
     assert "put it under" in finder.missing_image_advice(ImageRef("coco", "9"))
+    images = tmp_path / "flickr8k" / "images"
+    images.mkdir(parents=True)
+    assert ImageFinder([images]).missing_image_advice(ImageRef("flickr", "9")) == (
+        f"give {tmp_path} as the data root, which contains flickr8k/images"
+    )
 
 
 def test_a_folder_that_may_not_be_listed_is_named_as_such(tmp_path, monkeypatch):

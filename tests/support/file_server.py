@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+from zoo.downloads.files import listed_files
+
+COCO = "s3.amazonaws.com/images.cocodataset.org"
 DRIP = 64 << 10  # bytes that a slow answer sends before it pauses
 
 
@@ -101,3 +105,19 @@ def serve_files(
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def mirrored(name: str, folder: Path) -> dict[str, bytes]:
+    """The files of a set by their paths on a mirror, read from a data root."""
+    return {
+        file.url.partition("://")[2]: (folder / file.path).read_bytes()
+        for file in listed_files()[name]
+    }
+
+
+def mirrored_sugarcrepe(shared_data: Path) -> dict[str, bytes]:
+    """The files of SugarCrepe and the shared photographs, by their paths on a mirror."""
+    photographs = (shared_data / "coco" / "val2017").glob("*.jpg")
+    return mirrored("sugarcrepe", shared_data) | {
+        f"{COCO}/val2017/{path.name}": path.read_bytes() for path in photographs
+    }

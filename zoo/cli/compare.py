@@ -110,7 +110,7 @@ def parser() -> CommandParser:
     parser = CommandParser(
         prog="zoo compare",
         description="Compare runs on the cases that all of them scored. The table shows the "
-        "values, and their differences to the first run with confidence intervals, p-values and "
+        "values, and their differences from the first run with confidence intervals, p-values and "
         "q-values. The best value is bold. Values that do not differ significantly from it are "
         "underlined.",
     )

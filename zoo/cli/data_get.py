@@ -1,10 +1,11 @@
 """`zoo data get` and `zoo data ls`: fetch published data sets, and list them."""
 
+import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -38,6 +39,11 @@ from zoo.sources.images import ImageFinder
 from zoo.sources.sample import ImageRef
 from zoo.support.arguments import split_list
 from zoo.support.ranges import PositiveInt
+
+if TYPE_CHECKING:
+    from zoo.evaluation.engine import Evaluation
+
+log = logging.getLogger(__name__)
 
 MIRROR_VARIABLE = "ZOO_MIRROR"
 RESUME_HINT = "finished files are kept, run the same command to resume"
@@ -162,28 +168,30 @@ def _find_needed_sets(benchmark: Benchmark, settings: DownloadSettings) -> list[
     return needed
 
 
-def get_benchmark_data(benchmarks: Iterable[Benchmark], settings: DownloadSettings) -> list[str]:
-    """Fetches what is missing of those benchmarks that can be fetched.
+def fetch_missing_files(
+    evaluation: "Evaluation", root: Path, report: Callable[[str], None]
+) -> None:
+    """Fetches what is missing of an evaluation's benchmarks, and warns of what cannot be fetched.
 
     Benchmarks whose annotations are all there need no server.
 
     Args:
-        benchmarks: The benchmarks.
-        settings: How they are downloaded.
-
-    Returns:
-        What could not be fetched, one sentence each.
+        evaluation: The evaluation.
+        root: The data root for new files.
+        report: Prints a line about what is fetched.
 
     Raises:
         ZooError: The disk is too small.
     """
-    fetchable = [b for b in benchmarks if b.name in fetchable_names()]
-    roots = settings.roots or (settings.root,)
+    fetchable = [b for b in evaluation.benchmarks if b.name in fetchable_names()]
     sets: list[PublishedSet] = []
     for benchmark in fetchable:
-        missing = [subset.name for subset in read_benchmark(benchmark, roots).missing_subsets]
+        known = read_benchmark(benchmark, evaluation.roots)
+        missing = [subset.name for subset in known.missing_subsets]
         sets += find_benchmark_sets(benchmark.name, missing) if missing else []
-    return _get_sets_and_images(sets, fetchable, settings)
+    settings = DownloadSettings(root, report=report, roots=tuple(evaluation.roots))
+    for failure in _get_sets_and_images(sets, fetchable, settings):
+        log.warning("%s", failure)
 
 
 def _get_sets_and_images(

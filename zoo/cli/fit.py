@@ -189,7 +189,7 @@ class ZooCLI(LightningCLI):
         Raises:
             ZooError: The data are not those of benchmarks, or the disk is too small.
         """
-        from zoo.cli.data_get import DownloadSettings, get_benchmark_data
+        from zoo.cli.data_get import fetch_missing_files
         from zoo.datamodules.benchmarks import EvaluationDataModule
 
         if not issubclass(import_path(settings.class_path), EvaluationDataModule):
@@ -199,10 +199,7 @@ class ZooCLI(LightningCLI):
         root.mkdir(parents=True, exist_ok=True)
         data = build_data(settings)
         assert isinstance(data, EvaluationDataModule)
-        all_roots = tuple(data.evaluation.roots)
-        download = DownloadSettings(root, report=log.info, roots=all_roots)
-        for failure in get_benchmark_data(data.evaluation.benchmarks, download):
-            log.warning("%s", failure)
+        fetch_missing_files(data.evaluation, root, log.info)
         return data
 
     def before_fit(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.benchmarks.base import Benchmark
+from zoo.cli.data_get import fetch_missing_files
 from zoo.cli.rescore import recompute_results
 from zoo.cli.studies.checks import build_evaluation, check_rows, check_weight_files
 from zoo.cli.studies.estimate import find_evaluation_problem
@@ -56,8 +57,11 @@ def main(words: Sequence[str]) -> int:
     for name in ("benchmarks", "out"):
         if not isinstance(flags.get(name), str):
             raise ZooError(f"--models requires --{name}: add it")
-    out, data_roots = str(flags.pop("out")), _resolve_data_roots(flags.pop(DATA_ROOT, ["."]))
-    overwrite = flags.pop("overwrite", False)
+    fetches, overwrite = flags.pop("get", False), flags.pop("overwrite", False)
+    out, roots = str(flags.pop("out")), flags.pop(DATA_ROOT, ["."])
+    if fetches and roots:
+        Path(roots[0]).expanduser().mkdir(parents=True, exist_ok=True)
+    data_roots = _resolve_data_roots(roots)
     comparison = {
         key: flags[name]
         for key, name in (("reference_models", "reference_models"), ("preset", "presets"))
@@ -84,13 +88,15 @@ def main(words: Sequence[str]) -> int:
     ]
     check_weight_files(place, remaining)
     check_rows(place, remaining, builds=True)
-    may_check = "get" not in flags and len(remaining) == len(runs)  # --get fetches files later
-    if may_check and (problem := find_evaluation_problem(place, runs[0])):
+    if not overwrite:
+        refuse_mismatched_runs(work.records, runs, any_version=False)
+    if fetches and remaining:
+        fetch_missing_files(work.evaluation, Path(data_roots[0]), print_now)
+    if len(remaining) == len(runs) and (problem := find_evaluation_problem(place, runs[0])):
         raise ZooError(problem)
     work.claim_work_folder()
     if overwrite:
         delete_outdated_runs(work, runs)
-    refuse_mismatched_runs(work.records, runs, any_version=False)
     return print_outcome(place, runs, execute_runs(work, runs, trial_steps=0))
 
 

@@ -81,7 +81,8 @@ class CaptionDataModule(Ranged, CaptionData):
     Args:
         train: Captions to train on. Several readers make one data set: without weights, every
             caption is a row of each epoch.
-        image_roots: Folders in which images are searched.
+        image_roots: Data roots, such as the folder that contains `coco` or `flickr30k`, and folders
+            that paths in captions files are relative to.
         val: Captions of the validation loss, of one reader or several. Without it, `val_share` or
             `val_images` of the training images are held out, or there is no validation loss.
         val_share: Share of the images to hold out, with all of their captions.

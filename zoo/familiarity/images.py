@@ -137,7 +137,7 @@ def seen_images(
                 partial=True,
             )
         images = images or _reader_images(
-            training_caption_reader(captions, f"choose images by {FLAG}")
+            training_caption_reader(captions, f"give {FLAG} a file of them")
         )
     elif selection == KARPATHY:
         images = _reader_images(_karpathy_reader(roots))

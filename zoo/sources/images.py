@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -395,6 +396,10 @@ class ImageFinder:
             reason = self._folders.broken_links[broken_link]
             return f"fix the broken link {broken_link} ({reason})"
         if ref.source in FOLDERS:
+            for root, folder in product(self.roots, filter(None, FOLDERS[ref.source])):
+                above = root.resolve().as_posix().removesuffix(f"/{folder}")
+                if above != root.resolve().as_posix():
+                    return f"give {above} as the data root, which contains {folder}"
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
         return "set the data root that the path is relative to"
 

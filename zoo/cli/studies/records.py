@@ -33,6 +33,8 @@ MAX_DIFFERENCES = 3  # that a message lists
 IGNORED_SETTINGS = ("config", "ckpt_path", "overwrite", "seed_everything", "last_checkpoint")
 IGNORED_OF_TRAINER = ("logger", "enable_progress_bar", "enable_model_summary", "default_root_dir")
 IGNORED_OF_DATA = ("workers",)
+# flags of `zoo validate` that do not change its results; --require may refuse them
+IGNORED_FLAGS = ("--cache", "--get", "--long", "--quiet")
 IMAGES = ("image_roots", "image_cache", "features")  # folders whose files get no digest
 IDENTIFYING = ("settings", "data", "first")  # fields that identify a run, with flags and code
 
@@ -158,7 +160,7 @@ class Records:
         before, now = (_words_by_flag(values.get("measured", [])) for values in (record, current))
         earlier_root = {DATA_ROOT: record.get("data_root", self.place.data_root)}
         for flag in dict.fromkeys([*now, *before]):
-            if now.get(flag) != before.get(flag):
+            if flag not in IGNORED_FLAGS and now.get(flag) != before.get(flag):
                 earlier_words = fill_placeholders(before.get(flag, []), earlier_root)
                 current_text, earlier_text = (
                     _quote_flag(flag, self.place.expand_placeholders(words))

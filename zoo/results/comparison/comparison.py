@@ -96,7 +96,7 @@ class Comparison:
         return "".join(table.html() for table in self._tables().values())
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a record for each row and run, with its difference to the first run.
+        """Returns a record for each row and run, with its difference from the first run.
 
         Published results are included, with their `source`.
         """
@@ -155,7 +155,7 @@ class Comparison:
         return "\n\n".join(parts)
 
     def figure(self) -> "Figure":
-        """Draws the differences to the first run with their intervals, one row per metric."""
+        """Draws the differences from the first run with their intervals, one row per metric."""
         return draw_forest_figure(self.lines, self.tested_runs, self.runs)
 
     def parts(self) -> list[RenderableType]:

@@ -1,4 +1,4 @@
-"""A forest plot: the differences to the first run with their intervals."""
+"""A forest plot: the differences from the first run with their intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -19,7 +19,7 @@ RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, pe
 def draw_forest_figure(
     lines: Sequence[ComparisonLine], tested_runs: Sequence[str], runs: Sequence[str]
 ) -> "Figure":
-    """Draws the differences to the first run, one row per number, grouped by benchmark.
+    """Draws the differences from the first run, one row per number, grouped by benchmark.
 
     A marker is filled where the difference is significant, and hollow where it is not.
 
