@@ -22,6 +22,9 @@ def test_held_out_pairs_are_in_the_true_or_in_the_false_caption_or_in_neither():
     for scene in BindingsCollection(HELD_OUT).scenes(12):
         [description] = scene.descriptions
         texts = description.record.caption, description.attribute_swap
+        units = [entity.text for entity in description.record.entities]
+        assert len(units) >= 2
+        assert all(unit in description.record.caption for unit in units)
         assert tuple(any(n in text for n in names) for text in texts) == expected[scene.split]
         assert HELD_OUT.isdisjoint(shown_pairs(scene.graph)) == (scene.split != "unseen_true")
         words = [sorted(text.replace("an ", "a ").split()) for text in texts]

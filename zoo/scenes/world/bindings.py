@@ -9,7 +9,7 @@ from zoo.scenes.captions import SceneDescription
 from zoo.scenes.collection import Scene, SceneCollection, image_id
 from zoo.scenes.world.captions import WorldCaption
 from zoo.scenes.world.collection import RENDERER, SWAPPED, VERSION
-from zoo.scenes.world.foils import SOURCE
+from zoo.scenes.world.foils import unit_record
 from zoo.scenes.world.graph import WorldGraph
 from zoo.scenes.world.image_edits import (
     Statement,
@@ -19,7 +19,6 @@ from zoo.scenes.world.image_edits import (
 )
 from zoo.scenes.world.kinds import BINDING_SPLITS, WOODEN
 from zoo.scenes.world.layout import sample_graph
-from zoo.units.record import UnitRecord
 
 ColorKind = tuple[str, str]
 
@@ -30,7 +29,7 @@ class WorldBindings(SceneCollection):
     Of every second pair (`seen`), neither scene has a held-out pair. Of the others, the first scene
     has one, which its caption names (`unseen_true`), and the second has none, so that only its
     false caption names one (`unseen_false`). Models are trained on other scenes of `seen` and
-    `unseen_false`.
+    `unseen_false`. Foils of units may name held-out pairs.
 
     Args:
         held_out: The held-out pairs of colour and kind.
@@ -58,9 +57,9 @@ class WorldBindings(SceneCollection):
             pair = self._pair(index, unseen)
             for k, ((graph, caption), split) in enumerate(zip(pair, splits, strict=True)):
                 image = image_id(index, SWAPPED if k else "")
-                text, false_text = str(caption), str(pair[1 - k][1])
-                record = UnitRecord(f"{graph.id}-{k}", image, text, (), (), dict(SOURCE))
-                yield Scene(image, graph, split, [SceneDescription(record, false_text)])
+                record = unit_record(graph, caption, f"{graph.id}-{k}", image)
+                description = SceneDescription(record, str(pair[1 - k][1]))
+                yield Scene(image, graph, split, [description])
 
     def _pair(self, index: int, unseen: bool) -> list[tuple[WorldGraph, WorldCaption]]:
         rng = Random(f"world bindings {self.seed} {index}")
