@@ -377,9 +377,12 @@ def verdicts(differences_by_model: Mapping[str, Mapping[str, Difference]]) -> li
             for measure, d in by_measure.items()
             if d.low > 0 or d.high < 0
         ]
+        if not significant:
+            significant = ["no significant difference in any row"]
+        elif len(significant) < len(by_measure):
+            significant.append("no significant difference in the other rows")
         sentences.append(
-            f"{name} against {REFERENCE} tuned for as many steps: "
-            f"{'; '.join(significant) or 'no significant difference in any row'}."
+            f"{name} against {REFERENCE} tuned for as many steps: {'; '.join(significant)}."
         )
     return sentences
 
@@ -451,7 +454,7 @@ def write_page(
         shown_verdict=shown_verdict(models, shown),
         verdicts=sentences,
         steps=args.steps,
-        share_fooled=f"{100 - models[BEFORE].measures[HALF_TRUTHS].value:.0f}",
+        share_right=f"{models[BEFORE].measures[HALF_TRUTHS].value:.0f}",
         explanation=EXPLANATION,
         changes=all_changes,
         n_cases=len(models[BEFORE].cases),
@@ -484,7 +487,7 @@ def draw_case(
             bars = axes.barh(
                 rows, widths, 0.34, color=colour, label=f"{label}: {case.texts[place]}"
             )
-            axes.bar_label(bars, fmt="%.3f", padding=3)
+            axes.bar_label(bars, fmt="%.4f", padding=3)
         axes.set_yticks(range(len(models)), models)
         axes.invert_yaxis()
         axes.margins(x=0.15)
