@@ -13,6 +13,7 @@ from typing import Any
 import familiar_ranks_report
 import hard_negative_weight_report
 import tf_local_report
+import world_figures
 from matplotlib.figure import Figure
 
 from zoo.results.drawing import render_figure
@@ -40,3 +41,10 @@ if __name__ == "__main__":
     for name, draw in DRAWN.items():
         data = json.loads((RESULTS / f"{name}.json").read_text())
         (RESULTS / f"{name}.svg").write_bytes(render_figure(draw(data), "svg"))
+    figures_of_pages = {
+        "world_objectives": world_figures.draw_objectives(RESULTS),
+        "world_wise_ft": world_figures.draw_wise_ft(RESULTS),
+        **{page.name: world_figures.draw_forest(page, RESULTS) for page in world_figures.FORESTS},
+    }
+    for name, figure in figures_of_pages.items():
+        (RESULTS / f"{name}.svg").write_bytes(render_figure(figure, "svg"))

@@ -117,7 +117,8 @@ def draw(data: dict[str, Any]) -> Figure:
                     place = i + 0.24 * (k - 1)
                     for n, f in enumerate(found):
                         x = place + 0.06 * (n - 1)
-                        axes.plot([x, x], [f["low"], f["high"]], color=colour, alpha=0.5, lw=1)
+                        axes.plot([x, x], [f["low"], f["high"]], color=colour, lw=1.5)
+                        axes.plot(x, f["value"], ".", color=colour, markersize=3)
                     if found:
                         axes.plot(
                             place,

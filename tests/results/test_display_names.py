@@ -4,7 +4,7 @@ import pytest
 
 from zoo.benchmarks.catalog import benchmark_names
 from zoo.results import display_names
-from zoo.results.drawing import style_numbers
+from zoo.results.drawing import colour_and_marker, run_styles, style_numbers
 
 
 def test_every_benchmark_of_the_registry_has_a_display_name() -> None:
@@ -16,3 +16,13 @@ def test_every_benchmark_of_the_registry_has_a_display_name() -> None:
 def test_every_spelling_of_a_method_has_its_display_name_and_colour(run: str) -> None:
     assert display_names.method_name(run) == "FSC-CLIP"
     assert style_numbers(["CLIP", run]) == {"CLIP": 0, run: 3}
+
+
+def test_variants_of_a_method_have_its_colour_and_another_marker() -> None:
+    names = ["CS-CLIP, exact units", "CS-CLIP + WiSE-FT", "mine, a", "mine, b"]
+    styles = run_styles(names)
+    exact, wise, *others = (styles[name] for name in names)
+    assert exact == colour_and_marker(2)
+    assert wise[0] == exact[0]
+    assert wise[1] != exact[1]
+    assert len({exact, wise, *others}) == 4

@@ -90,7 +90,7 @@ def test_each_method_has_one_colour_and_a_line_through_its_points(
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "CLIP",
-        "fsc_clip, alpha 0 to 1",
+        "fsc_clip, alpha 0 (small) to 1",
         "other",
     ]
 

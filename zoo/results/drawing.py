@@ -47,6 +47,9 @@ STYLE: dict[Any, Any] = {
 def style_numbers(names: Iterable[str]) -> dict[str, int]:
     """Returns the number of each name's colour: that of its method, or one that no method has.
 
+    A variant of a method (`CS-CLIP, no foils`, `CS-CLIP + WiSE-FT`) has its colour as well, and
+    another marker.
+
     Args:
         names: Names of all runs of a figure, in order.
 
@@ -58,9 +61,18 @@ def style_numbers(names: Iterable[str]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     free = count(len(keys))
     for name in dict.fromkeys(names):
-        key = method_key(name)
-        is_first = key in keys and keys.index(key) not in numbers.values()
-        numbers[name] = keys.index(key) if is_first else next(free)
+        whole, method = method_key(name), method_key(re.split(r", | \+ ", name)[0])
+        key = whole if whole in keys else method
+        number = next(
+            (
+                n
+                for n in range(keys.index(key), len(COLOURS) * len(MARKERS), len(COLOURS))
+                if n not in numbers.values()
+            )
+            if key in keys
+            else free
+        )
+        numbers[name] = number
     return numbers
 
 

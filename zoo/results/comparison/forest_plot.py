@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.075, 0.2, 1.1  # inches: per run of a row, per row, and around
+RUN_HEIGHT, ROW_HEIGHT, MARGIN = 0.09, 0.2, 1.1  # inches: per run of a row, per row, and around
+MARKER_SIZE = 6  # points
 
 
 def draw_forest_figure(
@@ -42,7 +43,7 @@ def draw_forest_figure(
             f"--plot: no run is left to compare with {first_run}: leave it out, or add a run"
         )
     rows = list(_plot_rows(lines))
-    row_height = max(ROW_HEIGHT, RUN_HEIGHT * len(other_runs) + 0.1)
+    row_height = max(ROW_HEIGHT, RUN_HEIGHT * len(other_runs) + 0.16)
     heights = [ROW_HEIGHT if line is None else row_height for _, line in rows]
     ends = list(accumulate(heights))
     positions = [end - height / 2 for end, height in zip(ends, heights, strict=True)]
@@ -66,7 +67,9 @@ def draw_forest_figure(
         axes.tick_params(axis="x", top=True, labeltop=True)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
-        axes.set_xlabel(f"percentage points vs {first_run}, with the 95 % paired interval")
+        axes.set_xlabel(
+            f"percentage points vs {first_run}, with the 95 % paired interval over images"
+        )
         figure.legend(
             *_legend_entries(looks),
             loc="outside upper left",
@@ -110,7 +113,7 @@ def _draw_run(
             test.difference,
             position,
             marker=marker,
-            markersize=4.5,
+            markersize=MARKER_SIZE,
             markeredgecolor=colour,
             markerfacecolor=colour if test.q <= LEVEL else PAPER,
             linestyle="none",
@@ -129,8 +132,17 @@ def _legend_entries(looks: Mapping[str, tuple[str, str]]) -> tuple[list[Any], li
 
     def marker_handle(colour: str, marker: str, face: str) -> Line2D:
         return Line2D(
-            [], [], color=colour, marker=marker, markersize=4.5, markerfacecolor=face, linewidth=0
+            [],
+            [],
+            color=colour,
+            marker=marker,
+            markersize=MARKER_SIZE,
+            markerfacecolor=face,
+            linewidth=0,
         )
 
     marks = [marker_handle(colour, marker, colour) for colour, marker in looks.values()]
-    return [*marks, marker_handle(INK, "o", PAPER)], [*looks, f"hollow: q above {LEVEL}"]
+    return [*marks, marker_handle(INK, "o", PAPER)], [
+        *looks,
+        f"hollow: q (adjusted p) above {LEVEL}",
+    ]

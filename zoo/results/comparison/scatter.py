@@ -121,6 +121,7 @@ def draw_scatter(
     """
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.0, 4.6), layout="constrained")
@@ -138,8 +139,11 @@ def draw_scatter(
             )
             for point in earlier:
                 axes.plot(point.x, point.y, color=colour, marker=marker, markersize=3.5)
-            span = f", alpha {earlier[0].alpha:g} to {last.alpha:g}" if earlier else ""
-            handles[f"{method}{span}"] = axes.errorbar(
+            span = f", alpha {earlier[0].alpha:g} (small) to {last.alpha:g}" if earlier else ""
+            handles[f"{method}{span}"] = Line2D(
+                [], [], color=colour, marker=marker, markersize=7, linewidth=bool(earlier)
+            )
+            axes.errorbar(
                 last.x,
                 last.y,
                 xerr=last.x_deviation,
