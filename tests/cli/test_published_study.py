@@ -10,8 +10,7 @@ import pytest
 import torch
 import yaml
 
-from tests.cli.test_data_get import COCO, mirrored
-from tests.support.file_server import serve_files
+from tests.support.file_server import mirrored_sugarcrepe, serve_files
 from zoo.backbones.backbone import Backbone
 from zoo.cli import main
 from zoo.cli.studies import work
@@ -41,10 +40,7 @@ def test_the_study_fetches_from_a_server_measures_and_fills_the_status_table(
     torch.save(held, "made.ckpt")
     export(Path("made.ckpt"), Path("models/made"))
     Path("small.yaml").write_text(yaml.safe_dump(SMALL))
-    photographs = sorted((shared_data / "coco" / "val2017").glob("*.jpg"))
-    served = mirrored("sugarcrepe", shared_data) | {
-        f"{COCO}/val2017/{path.name}": path.read_bytes() for path in photographs
-    }
+    served = mirrored_sugarcrepe(shared_data)
 
     def run_in_this_process(arguments: list[str], log: Path, lock: int) -> int:
         log.parent.mkdir(parents=True, exist_ok=True)
