@@ -60,7 +60,7 @@ def test_the_study_fetches_from_a_server_measures_and_fills_the_status_table(
     assert status == 0, printed.err
     images = {path.name for path in Path("root/coco/val2017").iterdir()}
     assert images
-    assert images <= {path.name for path in photographs}
+    assert images <= {Path(path).name for path in served}
     found = json.loads(Path("work/published.json").read_text())
     assert {value["run"] for value in found["values"]} == set(ROWS)
     within = sum(value["within"] for value in found["values"] if value["run"] == "NegCLIP")
