@@ -3,7 +3,7 @@
     python benchmarks/studies/shorter_text.py > benchmarks/results/shorter_text.md
 
 The cases are those of `zoo scenes render --n 3000`, split test, preset paper, which the studies
-`scenes_first_try`, `small_with_scenes` and `small_scenes` evaluate. A guess reads no image, so
+`solids_objectives`, `small_with_scenes` and `small_scenes` evaluate. A guess reads no image, so
 none is rendered.
 """
 

@@ -476,7 +476,7 @@ def test_jobs_are_sent_by_submitit_with_what_is_given_to_it(
     }
     with pytest.raises(ZooError, match="--slurm gpu: give NAME=VALUE"):
         slurm.parse_slurm_settings(["gpu"])
-    kept = ["scenes_first_try", "--work_dir", "x"]
+    kept = ["world_objectives", "--work_dir", "x"]
     assert slurm.without_slurm([*kept[:1], "--slurm", "a=b", "c=d", *kept[1:]]) == kept
 
 
@@ -511,7 +511,8 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         ["every_recipe", "small_scenes"],
         ["methods_on_coco", "small_scenes"],
         ["trained_as_published"],
-        ["scenes_first_try"],
+        ["solids_objectives"],
+        ["world_objectives", "scenes_first_try"],
         ["scenes_study"],
         ["tf_on_scenes"],
         ["world_heads"],

@@ -91,7 +91,7 @@ def parser() -> CommandParser:
         "checkpoint.\n\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT\n"
         "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT   # on a small scale\n"
-        "  zoo study scenes_first_try --objective my_package.MyLoss        # with your own loss\n"
+        "  zoo study world_objectives scenes_first_try --objective my_package.MyLoss\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT --list          # list the runs",
     )
     parser.add_argument(
