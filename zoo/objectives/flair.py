@@ -59,7 +59,7 @@ class FLAIR(Objective):
         if scores.head.bias is None:
             raise ZooError(
                 "FLAIR needs a head with a bias and the backbone has none: set "
-                "model.head.init_args.bias, in Python Cosine(bias=...) (-10 in FLAIR's public code)"
+                "model.head.init_args.bias, or in Python Cosine(bias=-10.0), as in its public code"
             )
         text_conditioned = self.text_conditioned_loss(batch, scores)
         if not self.multi_positive:

@@ -65,7 +65,7 @@ def siglip_loss(batch: Batch, scores: Scores, negatives: bool = False) -> Tensor
     if scores.head.bias is None:
         raise ZooError(
             "the sigmoid loss needs a head with a bias and the backbone has none: "
-            "set model.head.init_args.bias, in Python Cosine(bias=...) (-10 in SigLIP's paper)"
+            "set model.head.init_args.bias, or in Python Cosine(bias=-10.0), as in SigLIP's paper"
         )
     if negatives:
         scores.gather_texts(batch.captions, batch.negatives)

@@ -59,20 +59,12 @@ def style_numbers(names: Iterable[str]) -> dict[str, int]:
     """
     keys = [*map(method_key, METHODS), START]
     numbers: dict[str, int] = {}
-    free = count(len(keys))
     for name in dict.fromkeys(names):
         whole, method = method_key(name), method_key(re.split(r", | \+ ", name)[0])
         key = whole if whole in keys else method
-        number = next(
-            (
-                n
-                for n in range(keys.index(key), len(COLOURS) * len(MARKERS), len(COLOURS))
-                if n not in numbers.values()
-            )
-            if key in keys
-            else free
-        )
-        numbers[name] = number
+        # a step of len(COLOURS) keeps the colour and changes the marker
+        candidates = count(keys.index(key), len(COLOURS)) if key in keys else count(len(keys))
+        numbers[name] = next(n for n in candidates if n not in numbers.values())
     return numbers
 
 

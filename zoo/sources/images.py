@@ -397,8 +397,9 @@ class ImageFinder:
             return f"fix the broken link {broken_link} ({reason})"
         if ref.source in FOLDERS:
             for root, folder in product(self.roots, filter(None, FOLDERS[ref.source])):
-                above = root.resolve().as_posix().removesuffix(f"/{folder}")
-                if above != root.resolve().as_posix():
+                path = root.resolve().as_posix()
+                above = path.removesuffix(f"/{folder}")
+                if above != path and ImageFinder([above]).find(ref) is not None:
                     return f"give {above} as the data root, which contains {folder}"
             return f"put it under a data root in {', '.join(f for f in FOLDERS[ref.source] if f)}"
         return "set the data root that the path is relative to"

@@ -33,7 +33,7 @@ MAX_DIFFERENCES = 3  # that a message lists
 IGNORED_SETTINGS = ("config", "ckpt_path", "overwrite", "seed_everything", "last_checkpoint")
 IGNORED_OF_TRAINER = ("logger", "enable_progress_bar", "enable_model_summary", "default_root_dir")
 IGNORED_OF_DATA = ("workers",)
-# flags of `zoo validate` that do not change its results; --require may refuse them
+# flags of `zoo validate` that change neither its results nor which models it refuses to measure
 IGNORED_FLAGS = ("--cache", "--get", "--long", "--quiet")
 IMAGES = ("image_roots", "image_cache", "features")  # folders whose files get no digest
 IDENTIFYING = ("settings", "data", "first")  # fields that identify a run, with flags and code
