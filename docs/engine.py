@@ -3,13 +3,13 @@
 from pathlib import Path
 
 PICTURE = Path(__file__).with_name("engine.svg")
-WIDTH, HEIGHT, BOX_WIDTH, BOX_HEIGHT = 960, 250, 140, 54
+WIDTH, HEIGHT, BOX_WIDTH, BOX_HEIGHT = 960, 250, 156, 60
 # title, second line, middle of the box
 BOXES = {
     "data": ("data", "images, captions, units", 90, 50),
     "backbone": ("backbone", "image and text tower", 290, 125),
     "head": ("head", "scores of pairs", 490, 125),
-    "scores": ("Scores", "blocks over all devices", 680, 50),
+    "scores": ("Scores", "over all devices", 680, 50),
     "objective": ("objective", "loss", 870, 50),
     "benchmarks": ("benchmarks", "cases", 90, 200),
     "engine": ("engine", "scores of cases", 680, 200),
@@ -19,9 +19,9 @@ TRAINING = [("data", "backbone"), ("head", "scores"), ("scores", "objective")]
 BOTH = [("backbone", "head")]
 EVALUATION = [("benchmarks", "backbone"), ("head", "engine"), ("engine", "results")]
 STYLE = """
-text { font: 14px sans-serif; text-anchor: middle; fill: #1b1b2f; }
-.second { font-size: 11.5px; fill: #4a4a5e; }
-.label { font-size: 12px; }
+text { font: 17px sans-serif; text-anchor: middle; fill: #1b1b2f; }
+.second { font-size: 14px; fill: #4a4a5e; }
+.label { font-size: 15px; }
 .page { fill: #fff; }
 .box { fill: #eef2fb; stroke: #44598c; }
 .arrow { fill: none; stroke: #44598c; stroke-width: 1.6; marker-end: url(#tip); }
@@ -52,8 +52,8 @@ def draw() -> str:
         left, top = x - BOX_WIDTH // 2, y - BOX_HEIGHT // 2
         shapes.append(
             f'<rect class="box" rx="5" x="{left}" y="{top}" width="{BOX_WIDTH}" '
-            f'height="{BOX_HEIGHT}"/><text x="{x}" y="{y - 4}">{title}</text>'
-            f'<text class="second" x="{x}" y="{y + 15}">{second}</text>'
+            f'height="{BOX_HEIGHT}"/><text x="{x}" y="{y - 5}">{title}</text>'
+            f'<text class="second" x="{x}" y="{y + 17}">{second}</text>'
         )
     return "\n".join([*shapes, "</svg>", ""])
 

@@ -10,47 +10,59 @@ RESULTS = "../benchmarks/results/"
 HEAD = """<!-- generated from docs/evidence.yaml by `python docs/evidence.py` -->
 # Evidence
 
-What was run, what was measured, and what was not.
+This page lists what was run, what was measured, and what was not.
 
 |what|device|weights|
 |---|---|---|
 |losses, gradients, training, resuming, evaluation, throughput|one NVIDIA H200|random|
-|the [packaged tower](studies/world.md)|trained on one NVIDIA H100, evaluated on CPUs|its own|
-|[studies of it](studies/objectives.md)|CPUs|its own|
+|training a small CLIP on [rendered scenes](studies/world.md)|one NVIDIA H100|random at first|
+|[studies](studies/objectives.md) that fine-tune or evaluate this small CLIP|CPUs|of the row above|
 |other studies, and tests|CPUs|random, or trained in minutes|
 |published weights, and their published values|**not run**| |
 |training at the scale of a paper|**not run**| |
-|complete benchmarks of photographs (only samples were there)|**not run**| |
-|several GPUs, several machines (only processes on one CPU)|**not run**| |
-|`torch.compile`, fp32 and TF32 on a GPU (GPU time was too short)|**not run**| |
+|complete benchmarks of photographs (only samples were available)|**not run**| |
+|several GPUs, several machines (only several processes on one CPU)|**not run**| |
+|`torch.compile`, fp32 and TF32 on a GPU|**not run**| |
 
 `zoo study published` and `zoo study trained_as_published` run the first two missing rows.
 
 ## Exactness
 
-|what|reference|test|
-|---|---|---|
-|losses and gradients of objectives|the papers' formulas as loops|`tests/objectives`|
-|scores of benchmarks|official rules as loops, made files|`tests/benchmarks/test_every_rule.py`|
-|losses and gradients on several processes|one process|`tests/test_two_processes.py`|
-|a resumed run on a CPU|an unbroken run, equal to the last bit|`tests/training/test_resume.py`|
-|CLIP's losses, same weights|open_clip, five steps|[file]({results}open_clip_trainer.md)|
+Tests compare `zoo` with independent implementations:
 
-The rules of CREPE's systematicity, Hard Positives' swaps and COLA's single objects were written
-without the benchmarks' files.
+|what|compared with|test|
+|---|---|---|
+|losses and gradients|the papers' formulas, written as loops|`tests/objectives`|
+|scores of benchmarks|official rules as loops, made-up files|`tests/benchmarks/test_every_rule.py`|
+|losses and gradients on several processes|those of one process|`tests/test_two_processes.py`|
+|a resumed run on a CPU|an uninterrupted run; all losses are equal|`tests/training/test_resume.py`|
+|CLIP's loss, five steps|open_clip, same weights|[results]({results}open_clip_trainer.md)|
+
+For CREPE's systematicity, Hard Positives' swaps and COLA's single objects, the benchmarks' files
+were not available: the rules were only tested on made-up files.
 
 ## Speed
 
-- NVIDIA H200, bf16, ViT-B/32, CLIP: 2,240.4 images per second, by open_clip's trainer 1,058.7
-  ([gpu.md]({results}gpu.md)).
-- The same GPU, CS-CLIP with loading: 842.2 images per second, 0.284 of the bare towers'
-  ([gpu.md]({results}gpu.md)).
-- CPU, `zoo-tiny`: 0.732 of open_clip's processor time, 1.068 of its memory
-  ([open_clip_trainer.md]({results}open_clip_trainer.md)).
-- CPU, ViT-B/32: evaluation is 3.82 times as fast as a plain loop, best of two runs
+- **Training CLIP** (ViT-B/32, bf16) on an NVIDIA H200: 2,240.4 images per second; open_clip's
+  trainer: 1,058.7 ([gpu.md]({results}gpu.md)).
+- **Training CS-CLIP** on the same GPU, including data loading: 842.2 images per second. This is
+  0.284 of the throughput of the towers alone ([gpu.md]({results}gpu.md)).
+- **Training on a CPU** (`zoo-tiny`): 0.732 of the processor time and 1.068 of the memory of
+  open_clip's trainer ([open_clip_trainer.md]({results}open_clip_trainer.md)).
+- **Evaluation on a CPU** (ViT-B/32): 3.82 times as fast as a plain loop, best of two runs
   ([engine_speed]({results}engine_speed_ViT-B-32-quickgelu.json)).
 
-One run each on the GPU, without interval.
+The GPU values are from one run each, without an interval.
+
+## Terms in the tables
+
+- *Swap*: a true caption against one with two words or phrases exchanged.
+- *Half-truth*: a true text (A) against the same text with a wrong detail added (A-).
+- *A+ > A-*: the control for text length, since preferring shorter texts does not help: a true
+  detail (A+) against a wrong detail (A-).
+- *shorter text*, *longer text*: always choosing the shorter or the longer text.
+- *paired*: interval of the difference between two models on the same images.
+- *before*: the model before fine-tuning.
 """
 
 
@@ -60,7 +72,7 @@ def render(kinds: list[dict[str, Any]]) -> str:
     for kind in kinds:
         table = [
             f"## {kind['kind']}\n",
-            "|result|n|seeds or runs|interval|control|",
+            "|result|n|seeds or runs|interval|compared with|",
             "|---|---|---|---|---|",
         ]
         for files, what, *cells in kind["rows"]:

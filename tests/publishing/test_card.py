@@ -88,11 +88,11 @@ def test_a_reader_is_told_data_recipe_licence_and_figures_and_no_folder_of_this_
     assert "Captions of 3 images" in text
     assert "| captions | CsvTable(file=captions.tsv) |" in text
     assert "| captions, files | captions.tsv (abababababab) |" in text
-    assert "| captions, how many | images 3, captions 1,200 |" in text
+    assert "| captions, counts | images 3, captions 1,200 |" in text
     assert "| negatives | NegCLIPSwap |" in text
     assert "joined" not in text, "what was not used is left out"
     assert "class_path: zoo.heads.Linear" in text
-    assert "The head Linear scores otherwise, and zoo alone loads it." in text
+    assert "The head Linear scores differently, and only zoo loads it." in text
     assert text.endswith("## Licence\n\nMIT.\n")
     for folder in ("/home/someone", str(exported.parent), str(made_root)):
         assert folder not in text
@@ -160,7 +160,7 @@ def test_a_published_model_is_told_as_its_entry_says(checkpoint: Path, tmp_path:
         entry.description,
         entry.paper,
         "license: mit",
-        "Nothing was measured for this card.",
+        "No results were given.",
     ):
         assert said in text
 
@@ -171,7 +171,7 @@ def test_a_card_without_a_licence_says_so_and_names_none_to_the_hub(
     write_card(tmp_path, "bare", "open_clip", load_checkpoint(checkpoint))
     text = (tmp_path / CARD).read_text()
     assert "license:" not in text
-    assert "None was given." in text
+    assert "Not given." in text
 
 
 def test_a_licence_that_is_no_name_of_the_hub_is_refused_before_anything_is_read(
@@ -211,7 +211,7 @@ def test_only_the_cosine_is_told_as_what_other_libraries_score(
     head: type[Head], own: bool, tmp_path: Path
 ) -> None:
     write_card(tmp_path, "bare", "open_clip", ZooModule(Backbone("zoo-tiny"), head=head()))
-    said = f"The head {head.__name__} scores otherwise" in (tmp_path / CARD).read_text()
+    said = f"The head {head.__name__} scores differently" in (tmp_path / CARD).read_text()
     assert said is own
 
 
@@ -219,7 +219,7 @@ def test_a_card_loads_no_tokenizer_where_none_could_be_written(tmp_path: Path) -
     backbone = Backbone(small(tmp_path, "few words", {}, {"vocab_size": 1000}, {}))
     export(save(ZooModule(backbone), tmp_path / "last.ckpt"), tmp_path / "out", "hf")
     text = (tmp_path / "out" / CARD).read_text()
-    assert "Its tokenizer is not CLIP's and does not lie here" in text
+    assert "tokenizer is not CLIP's and is not part of this folder" in text
     code = text.split("```python\n")[1].partition("```")[0]
     exec(code.replace("FOLDER", str(tmp_path / "out")), scope := {})
     assert scope["model"].config.text_config.vocab_size == 1000
@@ -263,7 +263,7 @@ def test_a_model_that_zoo_did_not_train_has_no_recipe_and_says_what_it_was_train
     named = f"{tmp_path / 'theirs.yaml'}:{tmp_path / 'theirs.pt'}"
     assert main(["export", named, str(out), "--licence", "mit"]) == 0
     text = (out / CARD).read_text()
-    assert "## Trained on\n\ntwelve drawings" in text
+    assert "## Training data\n\ntwelve drawings" in text
     assert "somebody's model (nobody)" in text
     for of_training in ("## Recipe", "objective", "optimizer", "- CLIP\n", "does not say"):
         assert of_training not in text
@@ -271,5 +271,5 @@ def test_a_model_that_zoo_did_not_train_has_no_recipe_and_says_what_it_was_train
 
 def test_a_model_that_zoo_trained_has_its_recipe(exported: Path) -> None:
     text = (exported / CARD).read_text()
-    assert "## Recipe\n\nFiles are named without" in text
+    assert "## Recipe\n\nFile names are shown without" in text
     assert "| objective | CLIP |" in text

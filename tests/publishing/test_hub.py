@@ -165,7 +165,7 @@ def test_nothing_is_uploaded_to_a_public_repository_where_a_private_one_is_asked
 ) -> None:
     public = _said({"id": REPO, "sha": "abc", "siblings": [], "private": False})
     hub = Hub(httpserver, refusing={f"/api/models/{REPO}": public})
-    with pytest.raises(ZooError, match="me/bound is there and public, and nothing was uploaded"):
+    with pytest.raises(ZooError, match="me/bound exists and is public, so nothing was uploaded"):
         push(folder, REPO, create=create, private=True, endpoint=hub.url)
     assert hub.files == {}
 
@@ -174,7 +174,7 @@ def test_a_repository_that_is_not_there_is_named_with_what_makes_it(
     folder: Path, httpserver: HTTPServer
 ) -> None:
     hub = Hub(httpserver, there=False)
-    with pytest.raises(ZooError, match=f"has no repository {REPO}.*make it by --create"):
+    with pytest.raises(ZooError, match=f"has no repository {REPO}.*create it with --create"):
         push(folder, REPO, endpoint=hub.url)
     assert hub.files == {}
 
@@ -182,8 +182,8 @@ def test_a_repository_that_is_not_there_is_named_with_what_makes_it(
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        (401, "the token is not known there: run `hf auth login`"),
-        (403, "the token may not write there"),
+        (401, "the token is not valid: run `hf auth login`"),
+        (403, "the token has no write access"),
         (500, "try again later"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_name_that_is_no_repository_is_refused(folder: Path, httpserver: HTTPS
 
 def test_a_folder_that_is_no_export_is_refused(folder: Path) -> None:
     (folder / CARD).unlink()
-    with pytest.raises(ZooError, match=r"bound was not written by `zoo export`, since README"):
+    with pytest.raises(ZooError, match=r"bound was not written by `zoo export`: README"):
         describe_upload(folder)
 
 

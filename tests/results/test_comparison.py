@@ -712,6 +712,8 @@ def test_the_lowest_is_best_where_the_protocol_says_so(brittle: Comparison) -> N
     assert summarise_differences(brittle.lines) == [
         "b is significantly better than a on 1 of 2 metrics, and worse on 0",
         "c is significantly better than a on 1 of 2 metrics, and worse on 0",
+        "metrics with fewer than 100 queries, in which only large differences are significant: "
+        "1 of 2",
     ]
 
 

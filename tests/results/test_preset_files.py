@@ -76,7 +76,7 @@ def test_a_file_counts_a_run_again(
     measured = ["--model.backbone.name", "zoo-tiny", "--out", str(tmp_path / "out")]
     asked = ["--benchmarks", f"pairs:{made_root / 'pairs.csv'}", "--presets", f"strict,{file}"]
     assert main(["validate", *asked, *measured]) == 0
-    assert "replace is withheld, missing: sugarcrepe/replace_att" in (
+    assert "replace is not reported; missing: sugarcrepe/replace_att" in (
         " ".join(capsys.readouterr().out.split())
     )
     assert main(["rescore", str(tmp_path / "out"), "--preset", str(file)]) == 0

@@ -106,5 +106,5 @@ def test_a_report_over_many_benchmarks_stays_short() -> None:
     assert said.count("swap_att i2t") == 2
     assert said.count("all other metrics are the same as under preset a") == 1
     assert said.count("all metrics are the same as under preset a") == 1
-    assert "all is withheld, missing: a (20 metrics)" in said
+    assert "all is not reported; missing: a (20 metrics)" in said
     assert "sugarcrepe, images found: add_att 5 of 9, add_obj 5 of 9, swap_att 5 of 9" in said

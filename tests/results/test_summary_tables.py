@@ -56,22 +56,22 @@ def test_many_metrics_are_shown_by_benchmark_with_what_the_blind_get_and_each_at
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(summary_tables, "MANY", 2)
-    withheld = Average("a", "mean", None, "equal", ("x",), ("b/swap_att/i2t",), 1, 1)
+    unreported = Average("a", "mean", None, "equal", ("x",), ("b/swap_att/i2t",), 1, 1)
     counted = PresetResults(
-        "a", "first", METRICS, (withheld,), (), tuple(summarize_runs("a", METRICS, {}))
+        "a", "first", METRICS, (unreported,), (), tuple(summarize_runs("a", METRICS, {}))
     )
     other = PresetResults("c", "x", METRICS, (), (), tuple(summarize_runs("c", METRICS, {})))
     results = Results(header(), (counted, other), SCHEMA.empty_table())
     short = " ".join(repr(results).split())
     assert "b i2t 2 of 3 50.0 40 / 40 50.0 96.0 60.0" in short
     assert short.count("2 of 3") == 1  # of the second preset they are the same
-    assert "withheld averages: mean (1 missing)" in short
+    assert "averages not reported: mean (1 missing)" in short
     assert "add_att" not in short
     assert "--long prints every subset" in short
     monkeypatch.setattr(summary_tables, "MANY", 3)
     whole = " ".join(repr(results).split())
     assert "add_att i2t 40.0" in whole
-    assert "is withheld, missing: b/swap_att/i2t" in whole
+    assert "is not reported; missing: b/swap_att/i2t" in whole
     assert "b all i2t 300 50.0 96.0 60.0 shorter" in whole
 
 

@@ -28,7 +28,7 @@ LIBRARIES = {"open_clip": "open_clip", "hf": "transformers", "onnx": "onnx"}
 LICENCE = re.compile(r"[\w.-]+")  # a licence name of the hub; `other` if it has none
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 ABSOLUTE = re.compile(r"(?<![\w./])~?(?:/[^/\s,;]+)+")  # a path within a sentence
-OWN_HEADS = "open_clip and transformers score by the cosine of both vectors"
+LIBRARY_SCORES = "open_clip and transformers score by the cosine of both vectors"
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,22 @@ class LoadingInstructions:
 
 LOADINGS = {
     "open_clip": LoadingInstructions(
-        "In open_clip, from this folder; from the hub by `hf-hub:USER/NAME` in the place of "
+        "In open_clip, from this folder; to load from the hub, write `hf-hub:USER/NAME` instead of "
         "`local-dir:FOLDER`:",
         "import open_clip\n\n"
         'model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")\n'
         'tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")',
     ),
     "hf": LoadingInstructions(
-        "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`:",
+        "In transformers, from this folder; to load from the hub, write `USER/NAME` instead of "
+        "`FOLDER`:",
         "from transformers import CLIPModel, CLIPProcessor\n\n"
         'model = CLIPModel.from_pretrained("FOLDER")\n'
         'processor = CLIPProcessor.from_pretrained("FOLDER")',
     ),
     "onnx": LoadingInstructions(
-        "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
-        "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
+        "In onnxruntime, from this folder (`hf download USER/NAME --local-dir FOLDER`). "
+        "`image.onnx` and `text.onnx` compute vectors of any number of images and texts, and "
         "`head.onnx` scores all pairs of them:",
         "import onnxruntime\n"
         "from PIL import Image\n"
@@ -70,34 +71,35 @@ LOADINGS = {
         'processor = CLIPImageProcessor.from_pretrained("FOLDER")\n'
         'tokenizer = CLIPTokenizer.from_pretrained("FOLDER")\n'
         'texts = ["a person on the horse", "a horse on the person"]\n'
-        "given = {\n"
+        "inputs = {\n"
         '    "image": processor(Image.open("horse.jpg"), return_tensors="np")["pixel_values"],\n'
         '    "text": tokenizer(\n'
         '        texts, padding="max_length", truncation=True, return_tensors="np"\n'
         '    )["input_ids"],\n'
         "}\n"
         "vectors = {}\n"
-        "for side, values in given.items():\n"
+        "for side, values in inputs.items():\n"
         '    tower = onnxruntime.InferenceSession(f"FOLDER/{side}.onnx")\n'
-        "    found = tower.run(None, {tower.get_inputs()[0].name: values})\n"
-        "    vectors |= {o.name: value for o, value in zip(tower.get_outputs(), found)}\n"
+        "    outputs = tower.run(None, {tower.get_inputs()[0].name: values})\n"
+        "    vectors |= {o.name: value for o, value in zip(tower.get_outputs(), outputs)}\n"
         'head = onnxruntime.InferenceSession("FOLDER/head.onnx")\n'
         "(scores,) = head.run(None, vectors)",
     ),
 }
 WITHOUT_TOKENIZER = {
     "hf": LoadingInstructions(
-        "In transformers, from this folder; from the hub by `USER/NAME` in the place of `FOLDER`. "
-        "Its tokenizer is not CLIP's and does not lie here: texts are to be given as its ids.",
+        "In transformers, from this folder; to load from the hub, write `USER/NAME` instead of "
+        "`FOLDER`. The model's tokenizer is not CLIP's and is not part of this folder: pass token "
+        "ids.",
         "from transformers import CLIPImageProcessor, CLIPModel\n\n"
         'model = CLIPModel.from_pretrained("FOLDER")\n'
         'processor = CLIPImageProcessor.from_pretrained("FOLDER")',
     ),
     "onnx": LoadingInstructions(
-        "In onnxruntime, from this folder, which `hf download USER/NAME --local-dir FOLDER` "
-        "brings. `image.onnx` and `text.onnx` give vectors of any number of images and texts, "
-        "`head.onnx` scores all pairs of them. Its tokenizer is not CLIP's and does not lie here: "
-        "texts are to be given as its ids.",
+        "In onnxruntime, from this folder (`hf download USER/NAME --local-dir FOLDER`). "
+        "`image.onnx` and `text.onnx` compute vectors of any number of images and texts, and "
+        "`head.onnx` scores all pairs of them. The model's tokenizer is not CLIP's and is not part "
+        "of this folder: pass token ids.",
         "import onnxruntime\n"
         "from transformers import CLIPImageProcessor\n\n"
         'processor = CLIPImageProcessor.from_pretrained("FOLDER")\n'
@@ -108,12 +110,12 @@ WITHOUT_TOKENIZER = {
     ),
 }
 TO_TRANSFORMERS = LoadingInstructions(
-    "In transformers, from a folder that zoo writes of this one:",
+    "In transformers, after converting this folder:",
     "zoo export FOLDER FOLDER_HF --format hf",
     "bash",
 )
 IN_ZOO = LoadingInstructions(
-    "In zoo, with its head; `hf download USER/NAME --local-dir FOLDER` brings the folder:",
+    "In zoo, with the model's head (`hf download USER/NAME --local-dir FOLDER`):",
     'import zoo\n\nmodel = zoo.load("FOLDER")\n'
     'model.score("horse.jpg", ["a person on the horse", "a horse on the person"])',
 )
@@ -226,7 +228,7 @@ def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
     if entry is not None:
         return f"{entry.description} ({entry.paper}). Written by zoo {__version__}."
     origins = set(module.weight_origins.values())
-    training = "as it is" if origins != {RANDOM} else "with random weights"
+    training = "unchanged" if origins != {RANDOM} else "with random weights"
     if TRAINED in origins:
         training = f"trained with the objective {type(module.objective).__name__}"
     return (
@@ -238,8 +240,8 @@ def _describe_model(module: ZooModule, entry: ModelEntry | None) -> str:
 def _describe_library_scoring(module: ZooModule) -> str:
     head = type(module.head).__name__
     if type(module.head) is Cosine:
-        return f"{OWN_HEADS}, times the temperature, as the head {head} does."
-    return f"{OWN_HEADS}. The head {head} scores otherwise, and zoo alone loads it."
+        return f"{LIBRARY_SCORES}, times the temperature, as the head {head} does."
+    return f"{LIBRARY_SCORES}. The head {head} scores differently, and only zoo loads it."
 
 
 def _loading_instructions(
@@ -296,7 +298,7 @@ def _data_rows(description: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
             yield name, _format_value(value["reader"])
             yield f"{name}, files", files
-            yield f"{name}, how many", _format_value(counts)
+            yield f"{name}, counts", _format_value(counts)
         elif _format_value(value):
             yield setting.replace("_", " "), _format_value(value)
 
@@ -331,7 +333,7 @@ def _format_value(value: Any) -> str:
 
 def _results_introduction(results: Sequence[Results]) -> str:
     if not results:
-        return "Nothing was measured for this card."
+        return "No results were given."
     text = (
         "Values are in per cent, with 95 % intervals. `scored / total` are the scored cases and "
         "all cases of the benchmark; an average is reported only if all its benchmarks were run."
@@ -361,7 +363,7 @@ def _describe_licence(licence: str | None, backbone_settings: Mapping[str, Any])
     base_note = (
         "" if base is None else f" those of the base ({_format_value(_shorten_paths(base))}) and"
     )
-    return f"None was given. It depends on{base_note} that of the images and captions trained on."
+    return f"Not given. It depends on{base_note} that of the training images and captions."
 
 
 def _shorten_paths(value: Any) -> Any:

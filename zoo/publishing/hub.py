@@ -72,9 +72,9 @@ def push(
         The commit's address.
 
     Raises:
-        ZooError: The folder is not an export or has a link out of it, no token is there, there is
-            no such repository, it may not be written to or is public where it should not be, the
-            upload breaks off, or the hub does not answer.
+        ZooError: The folder is not an export or has a link out of it, no token was found, the
+            repository does not exist, is not writable or is public despite `private`, the upload
+            is interrupted, or the hub does not answer.
     """
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
@@ -96,14 +96,14 @@ def push(
         return _upload(api, folder, repo, files, create, private, message)
     except RepositoryNotFoundError as error:
         raise ZooError(
-            f"{api.endpoint} has no repository {repo}, or not for this token: make it by --create, "
-            "or log in as one who may see it by `hf auth login`"
+            f"{api.endpoint} has no repository {repo}, or this token has no access to it: create "
+            "it with --create, or log in as a user with access (`hf auth login`)"
         ) from error
     except HfHubHTTPError as error:
         status = error.response.status_code
         advice = {
-            401: "the token is not known there: run `hf auth login`",
-            403: "the token may not write there: take one that may, by `hf auth login`",
+            401: "the token is not valid: run `hf auth login`",
+            403: "the token has no write access: log in with another one (`hf auth login`)",
         }.get(status, "try again later")
         reason = error.server_message or f"status {status}"
         raise ZooError(f"{repo} was not uploaded ({' '.join(reason.split())}): {advice}") from error
@@ -133,8 +133,8 @@ def _upload(
         api.create_repo(repo, private=private, exist_ok=True)
     if api.repo_info(repo).private is False and private:
         raise ZooError(
-            f"{repo} is there and public, and nothing was uploaded: make it private in its "
-            "settings on the hub, or leave --private out"
+            f"{repo} exists and is public, so nothing was uploaded: make it private in its "
+            "settings on the hub, or omit --private"
         )
     commit: Any = api.upload_folder(
         repo_id=repo,
@@ -153,8 +153,8 @@ def _files(folder: Path) -> list[Path]:
     """
     if not (folder / CARD).is_file() or not (folder / DESCRIPTION).is_file():
         raise ZooError(
-            f"{folder} was not written by `zoo export`, since {CARD} or {DESCRIPTION} is missing: "
-            "export the checkpoint and push that folder"
+            f"{folder} was not written by `zoo export`: {CARD} or {DESCRIPTION} is missing. Export "
+            "the checkpoint, and push that folder"
         )
     paths = sorted(
         path

@@ -1,4 +1,4 @@
-"""Averages: means of metrics and of means. A mean is withheld if a member is missing."""
+"""Averages: means of metrics and of means. A mean is only reported if no member is missing."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,10 +63,10 @@ class Average:
     Attributes:
         preset: Name of the preset.
         name: Name of the mean, with the run in parentheses if a benchmark has several runs.
-        value: Value in per cent, None if it is withheld.
+        value: Value in per cent, None if it is not reported.
         weighting: How members are weighted, as in `Mean`.
         members: Names of the members.
-        missing: Names of the missing members: a mean with one is withheld, unless it is partial.
+        missing: Names of the missing members; a mean with one has no value, unless it is partial.
         n: Number of queries of its members that were scored.
         n_total: Number of queries of its members in the file.
         low: Lower end of the 95 % interval in per cent, None without an interval.
@@ -95,7 +95,7 @@ class ResolvedMean:
         name: Name of the mean, with the run in parentheses if a benchmark has several runs.
         mean: The mean.
         shares: Metrics with their shares in the mean, which sum to 1.
-        missing: Names of the missing members, because of which the mean is withheld.
+        missing: Names of the missing members, because of which the mean has no value.
         omitted_members: Names of the members that a partial mean omits.
     """
 
@@ -246,7 +246,7 @@ class _NodeShares:
         shares: Metrics with their shares in the mean, which sum to 1.
         n_cases: Number of cases.
         n_members: Number of available members.
-        missing: Names of the missing members, because of which the mean is withheld.
+        missing: Names of the missing members, because of which the mean has no value.
         omitted_members: Names of the members that a partial mean omits.
     """
 

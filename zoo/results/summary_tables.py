@@ -131,7 +131,7 @@ def _preset_parts(
     if preset_results.averages:
         shown_averages = [a for a in preset_results.averages if a.value is not None or not shorten]
         yield averages_table(shown_averages).rich()
-        yield from map(Text, _withheld_averages(preset_results.averages, shorten))
+        yield from map(Text, _unreported_averages(preset_results.averages, shorten))
     if preset_results.splits:
         yield Text("\nby familiarity of bindings, all outcomes with equal weight")
         yield splits_table(preset_results.splits).rich()
@@ -364,15 +364,15 @@ def _leak_lines(
         )
 
 
-def _withheld_averages(averages: Iterable[Average], shorten: bool) -> Iterator[str]:
-    """Yields the withheld averages with their missing members, or only counts if shortened."""
-    withheld = [average for average in averages if average.value is None]
-    if shorten and withheld:
-        names = (f"{a.name} ({len(a.missing)} missing)" for a in withheld)
-        yield f"withheld averages: {'; '.join(names)}"
+def _unreported_averages(averages: Iterable[Average], shorten: bool) -> Iterator[str]:
+    """Yields the averages without a value with their missing members, or only counts if shortened."""
+    unreported = [average for average in averages if average.value is None]
+    if shorten and unreported:
+        names = (f"{a.name} ({len(a.missing)} missing)" for a in unreported)
+        yield f"averages not reported: {'; '.join(names)}"
         return
-    for average in withheld:
-        yield f"{average.name} is withheld, missing: {_list_missing(average.missing)}"
+    for average in unreported:
+        yield f"{average.name} is not reported; missing: {_list_missing(average.missing)}"
 
 
 def _familiarity_lines(familiarity: dict[str, Any]) -> Iterator[Text]:

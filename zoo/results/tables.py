@@ -295,7 +295,7 @@ def format_interval(estimate: Metric | Average) -> str:
 
 def _coverage_note(average: Average) -> str:
     if average.value is None:
-        return f"withheld: {len(average.missing)} missing"
+        return f"not reported: {len(average.missing)} missing"
     missing_note = [f"{len(average.missing)} missing"] if average.missing else []
     unscored_note = [] if average.n == average.n_total else ["some cases not scored"]
     return ", ".join(missing_note + unscored_note)

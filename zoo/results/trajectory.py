@@ -52,7 +52,7 @@ def print_trajectory(trajectory: Trajectory) -> None:
 def named_scores(results: Results) -> dict[str, float]:
     """Returns the averages of all presets by name, then the metrics of the first preset.
 
-    Averages that are withheld are left out. Of two with the same name the first is returned.
+    Averages without a value are left out. Of two with the same name the first is returned.
 
     Args:
         results: The results of a model.

@@ -270,7 +270,7 @@ def test_what_a_number_cannot_tell_is_said_beside_it() -> None:
         return next(row.note for row in metric_rows(groups, links)).split("; ")
 
     half = [i % 2 == 0 for i in range(200)]
-    assert notes(half[:40]) == ["few queries", "no run differs from chance"]
+    assert notes(half[:40]) == ["fewer than 100 queries", "no run differs from chance"]
     assert notes(half) == ["no run differs from chance"]
     assert notes(half, [True] * 150 + [False] * 50) == [""]
     assert notes(half, [False] * 150 + [True] * 50) == ["below chance: run 1"]

@@ -12,6 +12,7 @@ from zoo.results.published_values import PublishedValue
 from zoo.results.statistics import benjamini_hochberg
 
 LEVEL = 0.05  # runs whose q is above it do not differ significantly
+FEW_QUERIES = 100  # with fewer queries, only large differences are significant
 
 
 @dataclass(frozen=True)
@@ -127,17 +128,14 @@ def names_with_lower_better(lines: Sequence[ComparisonLine]) -> list[str]:
 def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
     """Returns one sentence per run: on how many metrics it differs significantly from the first.
 
+    Further sentences name runs with equal answers, and the number of metrics with few queries.
     Means of metrics are not counted.
 
     Args:
         lines: The rows of a comparison.
     """
-    tests = [
-        (line.improvement(test), test)
-        for line in lines
-        if not line.name.is_mean and not line.name.split
-        for test in line.tests_against_first()
-    ]
+    lines = [line for line in lines if not line.name.is_mean and not line.name.split]
+    tests = [(line.improvement(test), test) for line in lines for test in line.tests_against_first()]
     sentences = []
     for run in dict.fromkeys(test.second for _, test in tests):
         own = [(improvement, test) for improvement, test in tests if test.second == run]
@@ -153,6 +151,19 @@ def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
             sentences.append(
                 f"{run} does not differ significantly from {first} on any of {len(own)} metrics"
             )
+    counts: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
+    for test in (test for line in lines for test in line.tests):
+        counts.setdefault((test.first, test.second), set()).add(test.right_only)
+    sentences += [
+        f"{first} and {second} have the same correct answers in all metrics"
+        for (first, second), right_only in counts.items()
+        if right_only == {(0, 0)}
+    ]
+    if few := sum(line.n < FEW_QUERIES for line in lines):
+        sentences.append(
+            f"metrics with fewer than {FEW_QUERIES} queries, in which only large differences are "
+            f"significant: {few} of {len(lines)}"
+        )
     return sentences
 
 

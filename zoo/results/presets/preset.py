@@ -147,17 +147,17 @@ class Official(_ShippedFile, PresetFile):
 
 
 class Strict(_ShippedFile, PresetFile):
-    """Counts every tie as wrong, and drops options equal to the right text.
+    """Counts every tie as wrong, and drops wrong texts that equal the right text.
 
-    A protocol declares in `drops_identical` whether they can be dropped. Other protocols keep them
-    and are named in the report.
+    A protocol declares in `drops_identical` whether they can be dropped. Other protocols keep them,
+    and the report names these protocols.
     """
 
     name = "strict"
 
 
 class CSCLIPTable11(_ShippedFile, PresetFile):
-    """Computes the averages of Tables 11 and 13 of CS-CLIP, under official protocols."""
+    """Computes the averages of Tables 11 and 13 of CS-CLIP, but under official protocols."""
 
     name = "cs_clip"
 
@@ -187,19 +187,19 @@ class RoleOfInference(_ShippedFile, PresetFile):
 
 
 class VLCompo(_ShippedFile, PresetFile):
-    """Computes the averages of the tables of vl_compo, inferred from its published values."""
+    """Computes the averages in the tables of vl_compo, as inferred from its published values."""
 
     name = "vl_compo"
 
 
 class ZS7(_ShippedFile, PresetFile):
-    """Computes the zero-shot means of Table 14 of CS-CLIP, over 7 data sets."""
+    """Computes the zero-shot means over 7 data sets in Table 14 of CS-CLIP."""
 
     name = "zs_7"
 
 
 class ZS21(_ShippedFile, PresetFile):
-    """Computes the mean over the 20 sets of ELEVATER and ImageNet, with its prompts and metrics."""
+    """Computes the mean over 20 data sets and ImageNet, with ELEVATER's prompts and metrics."""
 
     name = "zs_21"
 

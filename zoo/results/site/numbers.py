@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from zoo.results.averages import Average, Mean, resolve_available_means
 from zoo.results.comparison.comparison import Comparison
-from zoo.results.comparison.lines import ComparisonLine
+from zoo.results.comparison.lines import FEW_QUERIES, ComparisonLine
 from zoo.results.metrics import MACRO, Metric
 from zoo.results.preset_results import PresetResults
 from zoo.results.report import Results
@@ -16,7 +16,6 @@ from zoo.results.site.answers import ReportAnswers
 
 CASES = "cases.html"
 SHOW = {"show": "all"}
-FEW_QUERIES = 100  # with fewer queries, a number has little meaning
 MAX_NAMED = 3  # an average over more benchmarks shows only their number
 EDGE = 1.0  # points from 0 or 100 %, within which runs cannot be distinguished
 WEIGHTING_NOTES = {
@@ -226,7 +225,7 @@ def _cautions(metric_by_run: Mapping[str, Metric | None], chance: float | None) 
     if not measured:
         return
     if max(metric.n for metric in measured.values()) < FEW_QUERIES:
-        yield "few queries"
+        yield f"fewer than {FEW_QUERIES} queries"
     values = [metric.value or 0.0 for metric in measured.values()]
     if max(values) <= EDGE:
         yield "at the floor"
