@@ -4,6 +4,7 @@ import csv
 import importlib
 import inspect
 import re
+import tomllib
 from argparse import SUPPRESS
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,7 +30,58 @@ DOCS = Path(__file__).parent
 SECTION = re.compile(r"^(?:Args|Attributes|Examples|Raises|Returns):$", re.MULTILINE)
 # pages of methods that are not named as the module of the class
 METHOD_PAGES = {"cosine": "clip", "text_conditioned_pooling": "flair"}
-TEXT_KINDS = ("negatives", "positives", "extractors", "taggers", "segments", "views")
+OBJECTIVES_INTRO = """An objective is the training loss. A *negative* of a caption is a similar
+but wrong sentence, and a *positive* is a further true text of the image. A *unit* is a phrase of
+a caption, such as an object with its attributes, and a *foil* is a wrong version of it. An image
+*chooses* among texts by a softmax cross-entropy over them."""
+HEADS_INTRO = """A head computes the score of an image and a text from the outputs of the two
+towers."""
+RECIPES_INTRO = """A recipe configures a training run: `zoo fit --config cs_clip.yaml --data_root
+DATA_ROOT`. An overlay changes some settings of a recipe, and follows it in the command: `zoo fit
+--config clip.yaml --config flickr8k.yaml --data_root DATA_ROOT`.
+
+Comments in each file give its commands and known differences from the paper. *Public code* is the
+code that the authors of a paper published."""
+PROTOCOLS_INTRO = """A protocol decides which scores make a case right, and reports one or several
+metrics. In the last column, C(n, k) is the binomial coefficient."""
+PRESETS_INTRO = """A preset (`--presets`) decides whether ties count as right, whether foils that
+equal their caption are dropped, and which averages are reported. The last column has the names of
+these averages. An average *by cases* weights each subset by its number of cases."""
+TEXT_INTROS = {
+    "negatives": """A negative is a changed caption that should be false of its image.
+`--data.negatives` selects a class. [Negatives and units](../guides/negatives.md) explains how to
+preview negatives.""",
+    "positives": """A positive is a further text that is true of the image. `--data.positives`
+selects a class.""",
+    "extractors": """An extractor finds the *units* of a caption: its entities ("a grey sofa") and
+relations ("two cats sleep on a grey sofa"). It also makes *foils*, which are changed units that
+should be false ("a red sofa"). `zoo units extract --extractor` selects a class, and writes units
+and foils to a *units file*.""",
+    "taggers": """A tagger finds words, their part-of-speech tags and phrases. `--tagger` of `zoo
+units extract` and of `zoo negatives` selects a class.""",
+    "segments": """Segments are phrases of a text. The heads `StructureGuided` and `ComCLIP`
+encode each one separately. `--model.head.segments` selects a class. The examples are segments of
+"a black cat and a white dog".""",
+    "views": """Views are crops of an image. The heads `StructureGuided` and `ComCLIP` encode each
+one separately. `--model.head.views` selects a class.""",
+    "units in training": """While a model trains, this class draws units and foils from a units
+file. Its arguments are flags, such as `--data.units.n_units`. "The paper", Table 16, N_u and K
+refer to [CS-CLIP](../methods/cs_clip.md).""",
+}
+FLAGS_INTRO = """Terms of training: A *head* computes the score of an image and a text, and an
+*objective* is the loss. A *row* is one image of a batch with its texts. A *negative* is a wrong
+caption, and a *positive* is a further true text of the image. A *unit* is a phrase of a caption,
+and a *foil* is a wrong version of it.
+
+Terms of evaluation: A *case* is one question of a benchmark, and a *subset* is a group of cases. A
+*preset* decides how ties count and which averages are reported. A *run* is one training or
+evaluation, and its folder. The [glossary](../glossary.md) has more terms."""
+FIT_INTRO = """`zoo fit` trains a model, and `zoo validate` evaluates one. A *recipe* is a YAML file
+that configures a training run. An *overlay* changes some of its settings."""
+SETTINGS_INTRO = """Every setting of a recipe is also a flag. The tables below list them, except
+`--trainer`, which has the arguments of Lightning's `Trainer`. In the column of defaults, `null` is
+None, and names such as `Tuning()` are classes with their own defaults."""
+HELP = {"Path to a configuration file.": "a YAML file with the settings below"}  # jsonargparse's
 
 
 def page(title: str, source: str, *sections: str) -> str:
@@ -121,28 +173,42 @@ def protocol_rows() -> Iterator[list[str]]:
 def preset_rows() -> Iterator[list[str]]:
     """Yields the rows of the presets."""
     for name, cls in classes("presets"):
-        facts = ["a YAML or JSON file", *["as in the file"] * 3]
+        facts = ["your preset, in a YAML or JSON file", *["as in the file"] * 3]
         if name != "file":
             preset = preset_of(name)
             ties = "as in the script" if preset.rules.official_ties else "wrong"
             equal = "dropped" if preset.rules.drop_identical else "kept"
-            facts = [preset.description, ties, equal, "; ".join(map(str, preset.means))]
+            averages = "; ".join(map(str, preset.means))
+            if name != "official" and preset.means == preset_of("official").means:
+                averages = "as in `official`"
+            facts = [preset.description, ties, equal, averages]
         yield [f"`{name}`", link(cls), *facts]
 
 
 def benchmarks() -> str:
     """Returns the page of benchmarks, protocols and presets."""
     listed = dict(classes("benchmarks"))
-    intro = """[Benchmarks](../guides/benchmarks.md) explains how to run them. The values are
-[published ones](../published_values.md) of OpenAI's ViT-B/32, not measured here. `file` is the
-first path in the data root at which annotations are searched."""
+    intro = """[Benchmarks](../guides/benchmarks.md) explains how to run them. Most benchmarks test
+whether a model prefers a true caption to a wrong caption (*foil*). A *case* is one such question,
+and a *subset* is a group of cases. The *protocol* of a subset decides which scores make a case
+right, and defines the [metrics](#protocols). In a *tie*, the right answer and a wrong answer have
+equal scores. Each section states how the authors' code counts ties. *Notes* are remarks that zoo
+prints with the results.
+
+In the tables of subsets, `chance` is the result of random scores. The column of each metric has
+[published values](../published_values.md) of OpenAI's ViT-B/32, which were not measured here. Many
+are from the toolkit [vl_compo](https://github.com/ytaek-oh/vl_compo). `file` is where zoo first
+searches for the annotations, in the folder of all data (`DATA_ROOT`). An empty cell means that the
+value is not published, or depends on the files.
+
+The id of a case in the results is usually its id or number (from 0) in the annotation file. Names
+such as CS-CLIP and FSC-CLIP are [training methods](methods.md)."""
     rows = [[f"[`{n}`](#{n})", paragraphs(cls)[0]] for n, cls in listed.items()]
     sections = [benchmark_section(name, cls) for name, cls in listed.items()]
     protocols = table("protocol | class | rule | chance", protocol_rows())
-    presets = table("preset | class | purpose | ties | equal options | averages", preset_rows())
-    sections += ["## Protocols", "A protocol decides which answers are right.", protocols]
-    sections += ["## Presets", "A preset decides how ties count, and what is averaged.", presets]
-    overview = table("benchmark | purpose", rows)
+    presets = table("preset | class | purpose | ties | equal foils | averages", preset_rows())
+    sections += ["## Protocols", PROTOCOLS_INTRO, protocols, "## Presets", PRESETS_INTRO, presets]
+    overview = table("benchmark | content", rows)
     return page("Catalogue of benchmarks", "the benchmark classes", intro, overview, *sections)
 
 
@@ -159,24 +225,27 @@ def method_table(kind: str, key: str) -> str:
         target = f"{METHOD_PAGES.get(stem, stem)}.md"
         facts = [paper and paper[1], ", ".join(recipes.get(cls.__name__, []))]
         rows.append([link(cls), paragraphs(cls)[0], *facts, f"[{target}](../methods/{target})"])
-    return table("class | purpose | paper | recipes | page", rows)
+    return table("class | description | paper | recipes | page", rows)
 
 
 def methods() -> str:
     """Returns the page of objectives, heads and recipes."""
-    recipes = ([f"`{name}`", first_comment(path)] for name, path in shipped_recipes().items())
-    sections = ["## Objectives", method_table("objectives", "objective")]
-    sections += ["## Heads", method_table("heads", "head")]
-    sections += ["## Recipes and overlays", table("file | purpose", recipes)]
+    recipes = (
+        [f"[`{name}`](../../configs/{name})", first_comment(path)]
+        for name, path in shipped_recipes().items()
+    )
+    sections = ["## Objectives", OBJECTIVES_INTRO, method_table("objectives", "objective")]
+    sections += ["## Heads", HEADS_INTRO, method_table("heads", "head")]
+    sections += ["## Recipes and overlays", RECIPES_INTRO, table("file | description", recipes)]
     return page("Catalogue of methods", "the classes and recipes", *sections)
 
 
 def negatives() -> str:
     """Returns the page of negatives, positives, units and extractors."""
     sections = []
-    for kind in (*TEXT_KINDS, "units in training"):
-        sections.append(f"## {kind.capitalize()}")
-        for _, cls in classes(kind) if kind in TEXT_KINDS else [("", UnitSampler)]:
+    for kind, intro in TEXT_INTROS.items():
+        sections += [f"## {kind.capitalize()}", intro]
+        for _, cls in [("", UnitSampler)] if kind == "units in training" else classes(kind):
             sections += [f"### {cls.__name__}", f"{paragraphs(cls)[0]} Source: {link(cls)}."]
             sections.append(argument_table(cls))
     return page("Catalogue of negatives, positives and units", "the classes", *sections)
@@ -191,10 +260,20 @@ def models() -> str:
         facts += [entry.licence or "unknown", entry.trained_on or "unknown"]
         notes = "; ".join(filter(None, [entry.unsupported, entry.warning, *entry.notes]))
         rows.append([f"`{name}`", entry.description, *facts, notes])
-    intro = """`--model NAME` takes these names, and TAG/ARCHITECTURE of open_clip's weights
-([Published models](../guides/published.md)). `zoo ls models --long` adds papers and hashes."""
-    head = "name | description | architecture | weights | licence | data | notes"
+    intro = """`zoo validate --model NAME` accepts these names, and names of open_clip's weights
+such as `openai/ViT-B-32` ([Published models](../guides/published.md)). A licence with "(code)"
+is that of the authors' code; their weights have no separate licence. `zoo ls models --long`
+also prints papers and hashes."""
+    head = "name | description | architecture | weights | licence | training data | notes"
     return page("Catalogue of models", "the entries of models", intro, table(head, rows))
+
+
+def default_text(default: Any) -> str:
+    """Returns the default of a flag as typed, empty if there is none or the flag is a switch."""
+    if isinstance(default, list | tuple):
+        default = " ".join(map(str, default))
+    default = getattr(default, "class_path", default)
+    return "" if default in (None, "", SUPPRESS) or default is False else f"`{default}`"
 
 
 def flag_rows(parser: Any) -> Iterator[list[str]]:
@@ -204,18 +283,20 @@ def flag_rows(parser: Any) -> Iterator[list[str]]:
         named = options or ([] if action.option_strings else [action.dest])
         if not named or action.help == SUPPRESS or action.dest in ("help", "command"):
             continue
-        default = getattr(action.default, "class_path", action.default)
-        shown = "" if default in (None, False, "", SUPPRESS, []) else f"`{default}`"
+        shown = default_text(action.default)
+        text = HELP.get(action.help, action.help)
+        if shown:  # it has a column
+            text = re.sub(r" \(default: (?:%\(default\)s|[^)]*)\)", "", text)
         names = ", ".join(f"`{name}`" for name in named)
-        yield [names, "required" if action.required else shown, action.help]
+        yield [names, "required" if action.required else shown, text]
 
 
 def flags() -> str:
     """Returns the page of commands and their flags."""
     import_all()
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
-    sections = ["## zoo fit and zoo validate", table("flag | value | command | meaning", rows)]
-    sections.append("Settings of a recipe are flags as well; those of `trainer` are Lightning's.")
+    sections = [FLAGS_INTRO, "## zoo fit and zoo validate", FIT_INTRO]
+    sections += [table("flag | value | command | meaning", rows), SETTINGS_INTRO]
     data = {f"data, zoo {command}": path for command, path in DATA.items()}
     for prefix, path in {**SETTINGS, **data}.items():
         if prefix != "trainer":
@@ -226,21 +307,39 @@ def flags() -> str:
         for title, declared in {"": parser, **subcommand_parsers(parser)}.items():
             sections.append(f"### zoo {name} {title}" if title else f"## zoo {name}")
             listing = table("flag | default | meaning", flag_rows(declared))
-            sections += [declared.description, listing]
+            # indented examples become a block of code
+            sections += [declared.description.strip().replace("\n  zoo", "\n    zoo"), listing]
     return page("Catalogue of commands and flags", "the parsers of the commands", *sections)
+
+
+def packages() -> str:
+    """Returns the page of packages in the order of their layers, from top to bottom."""
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = []
+    for number, layer in enumerate(layers, 1):
+        for name in layer.split(" | "):
+            module = importlib.import_module(f"zoo.{name}")
+            place = f"{name}/" if hasattr(module, "__path__") else f"{name}.py"
+            rows.append([number, f"[`{place}`](../../zoo/{place})", paragraphs(module)[0]])
+    intro = """A package or module of `zoo/` imports only from layers with a higher number.
+[Architecture](../architecture.md) explains how the packages work together."""
+    listing = table("layer | package or module | content", rows)
+    return page("Packages", "`pyproject.toml` and docstrings", intro, listing)
 
 
 def renames() -> str:
     """Returns the page of names that changed."""
     with (DOCS / "renames.csv").open(encoding="utf-8", newline="") as file:
         rows = [[row["old"], row["new"], row["where"]] for row in csv.DictReader(file)]
-    intro = """Commands and Python do not accept old names. Files of 0.1.0 can still be read:
-checkpoints, exported folders, run folders and results."""
+    intro = """Commands and Python do not accept the old names. Checkpoints, exported folders, run
+folders and results of version 0.1.0 can still be read. The last column is where a name is used."""
     listing = table("old | new | where", rows)
     return page("Renamed since 0.1.0", "`docs/renames.csv`", intro, listing)
 
 
-PAGES = {f"catalogue/{f.__name__}.md": f for f in (benchmarks, methods, negatives, models, flags)}
+CATALOGUES = (benchmarks, methods, negatives, models, flags, packages)
+PAGES = {f"catalogue/{f.__name__}.md": f for f in CATALOGUES}
 PAGES["renames.md"] = renames
 
 if __name__ == "__main__":

@@ -275,11 +275,11 @@ def test_only_results_of_a_gpu_fill_the_table_of_the_page() -> None:
 
     found = outcomes(about)
     pairs = "objectives and heads in fp32 and bf16"
-    assert found[pairs] == "1 of 2 rows; does not hold: pairs SigLIP (NVIDIA H100)"
-    assert found["resuming a run"] == "0 of 1 rows; failed: resume (NVIDIA H100)"
+    assert found[pairs] == "1 of 2 passed; does not hold: pairs SigLIP (NVIDIA H100)"
+    assert found["resuming a run"] == "0 of 1 passed; failed: resume (NVIDIA H100)"
     assert found["NCCL with one process"] == "not run"
     assert found["`torchrun` with two nodes"] == "not run"
-    assert found["`ddp` on 2, 4 and 8 devices"] == "1 of 1 rows (NVIDIA H100)"
+    assert found["`ddp` on 2, 4 and 8 devices"] == "1 of 1 passed (NVIDIA H100)"
     for other in (None, about | {"dry run": True}, about | {"device type": "cpu"}):
         assert set(outcomes(other).values()) == {"not run"}
 

@@ -1,4 +1,4 @@
-"""From Python: load a model, encode, score images against texts, evaluate on benchmarks.
+"""`zoo` in Python: loads models, scores images against texts, and evaluates on benchmarks.
 
 Example:
     model = zoo.load("runs/version_0/checkpoints/last.ckpt")

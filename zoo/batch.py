@@ -1,4 +1,4 @@
-"""The data of a training step: texts, encoded items and a batch whose rows index them.
+"""`Batch`: the images and texts of a training step.
 
 B rows of this rank (including companions), K negatives and N units per row, T distinct texts, L
 tokens, D the shared width.

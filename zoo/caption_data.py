@@ -1,4 +1,4 @@
-"""CaptionData: the interface of data for the module, the trainer and the command line.
+"""`CaptionData`, the base class of training data.
 
 Any other LightningDataModule whose loaders yield `Batch` can be trained on too, without the checks.
 """

@@ -1,4 +1,4 @@
-"""Translates errors of jsonargparse, Lightning and torch into one sentence for the user."""
+"""Translates errors of jsonargparse, Lightning and torch into one sentence."""
 
 import inspect
 import re

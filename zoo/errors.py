@@ -1,4 +1,4 @@
-"""ZooError, an error that the user can fix, and Stopped, the end of a run by a signal."""
+"""`ZooError`, an error that users can fix, and `Stopped`, the end of a run by a signal."""
 
 import signal
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Needs and Capabilities: what head and objective require, and what the data provides."""
+"""`Needs` (what heads and objectives require) and `Capabilities` (what the data provide)."""
 
 from dataclasses import dataclass
 from typing import Protocol

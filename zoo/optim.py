@@ -1,4 +1,4 @@
-"""Parameter groups and the learning-rate schedule, per optimiser step.
+"""Optimizer: parameter groups and the learning-rate schedule, per optimizer step.
 
 s: the step from 0; w: steps of warm-up; S: all steps; f: final_share; a: initial_share; lr: the
 peak.
@@ -51,26 +51,26 @@ class Optimization(metaclass=RangedType):
         lr_image: Peak learning rate of the image tower; `lr` if None.
         lr_text: Peak learning rate of the text tower; `lr` if None.
         lr_head: Peak learning rate of the head; `lr` if None.
-        weight_decay: Weight decay of the parameters that `weight_decay_on` names. 0 gives Adam.
-        weight_decay_on: Which parameters decay: `matrices`, so that gains, biases and the scale
-            have none, or `all`. How it acts is up to the optimiser: SGD adds it to the gradient.
-        betas: The optimiser's two betas, each from 0 to under 1. CS-CLIP's public code has the
-            default; its paper does not say.
-        eps: The optimiser's epsilon, above 0. CS-CLIP's public code has the default; its paper does
-            not say.
-        warmup_steps: Steps of warm-up.
-        warmup_epochs: Epochs of warm-up.
-        warmup_share: Warm-up as a share of all steps, from 0 to 1.
-        warmup: The shape of the warm-up.
-        initial_share: The share of the peak learning rate at the first step of the warm-up, from 0
-            to 1. None starts at 0 one step before the first step.
-        final_share: The share of the peak learning rate at the end, from 0 to 1.
+        weight_decay: Weight decay of the parameters that `weight_decay_on` selects.
+        weight_decay_on: Which parameters decay: `all`, or `matrices`, which excludes gains, biases
+            and the scale.
+        betas: The optimiser's two betas, from 0 to below 1. The default is that of CS-CLIP's public
+            code; the paper does not report it.
+        eps: The optimiser's epsilon, above 0. The default is that of CS-CLIP's public code; the
+            paper does not report it.
+        warmup_steps: Number of warm-up steps. Set at most one of `warmup_steps`, `warmup_epochs`
+            and `warmup_share`.
+        warmup_epochs: Number of warm-up epochs.
+        warmup_share: Share of all steps that are warm-up, from 0 to 1.
+        warmup: The shape of the warm-up: `linear` or `cosine`.
+        initial_share: Learning rate of the first warm-up step as a share of the peak, from 0 to 1.
+            None starts one increment above 0.
+        final_share: Learning rate at the end as a share of the peak, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether to use the optimiser's fused kernel, whose last digits differ. It is always
-            used for parameters that are split over GPUs. A resumed run keeps the setting that it
-            started with.
-        algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path.
-            A run is resumed with the class that it started with.
+        fused: Whether to use the optimiser's fused kernel. The last digits of results differ.
+            Parameters that are sharded over GPUs always use it. A resumed run keeps its setting.
+        algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path. A
+            resumed run keeps its class.
         arguments: Further arguments of the class, such as `{momentum: 0.9}` for SGD.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Scores: blocks of scores for objectives, over the texts and images of all ranks.
+"""`Scores`: computes scores for objectives, with the texts and images of all devices.
 
 B rows of this rank, W ranks. The images and texts of a row stay on their rank; ranks exchange
 scores, and the prepared texts that become columns.

@@ -241,7 +241,7 @@ def device_table(results: dict[str, Any] | None) -> str:
     if results is not None and (results["dry run"] or results["device type"] != "cuda"):
         results = None
     rows = [] if results is None else results["rows"]
-    lines = ["| what | on CPUs | on GPUs |", "|---|---|---|"]
+    lines = ["| check | test on CPUs | on GPUs |", "|---|---|---|"]
     for claim in CLAIMS:
         chosen = [row for row in rows if claim.covers(row["row"])]
         cells = [
@@ -260,7 +260,7 @@ def outcome(results: dict[str, Any] | None, rows: list[dict[str, Any]]) -> str:
     wrong = [row for row in measured if row["values"].get("holds") is False]
     if results is None or not (measured or failed):
         return "not run"
-    parts = [f"{len(measured) - len(wrong)} of {len(rows)} rows"]
+    parts = [f"{len(measured) - len(wrong)} of {len(rows)} passed"]
     parts += [f"does not hold: {row['row']}" for row in wrong]
     parts += [f"failed: {row['row']}" for row in failed]
     return f"{'; '.join(parts)} ({results['device']})"

@@ -244,6 +244,6 @@ def test_what_is_published_says_whose_it_is_and_whether_a_revision_is_pinned(nam
     assert bool(cls.licence and cls.citation) is not made_here
     for hub in (*([cls.hub] if cls.hub else []), *cls.copies):
         assert re.fullmatch(r"[0-9a-f]{40}", hub.revision) or hub in (cls.hub,)
-        assert ("unpinned" in str(hub)) is not bool(hub.revision)
+        assert ("newest revision" in str(hub)) is not bool(hub.revision)
     if cls.hub is not None:
         assert all("`zoo data get " in subset.instructions for subset in cls().subsets)

@@ -110,7 +110,7 @@ def test_a_gated_set_names_its_licence_before_anything_is_asked(
         assert get(hub, tmp_path, monkeypatch, "winoground") == 1
         printed = capsys.readouterr()
         assert printed.err == message
-        assert printed.out.startswith("winoground: licence: Winoground's research licence of Meta")
+        assert printed.out.startswith("winoground: licence: Meta's research licence of Winoground")
         monkeypatch.setenv("HF_TOKEN", "somebody")
         assert get(hub, tmp_path, monkeypatch, "winoground") == 1
         assert capsys.readouterr().err == message

@@ -1,4 +1,4 @@
-"""Backbones: open_clip models with two methods, their weights, adapters and architectures."""
+"""Backbones: towers of open_clip, their weights, and the catalogue of models."""
 
 import lazy_loader
 

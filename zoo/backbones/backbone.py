@@ -76,28 +76,26 @@ class Backbone(Configurable, nn.Module):
     Each tower returns one pooled vector per item and, on request, token vectors.
 
     Args:
-        name: The architecture: a name of open_clip (`zoo ls backbones` lists them), one that zoo
-            ships, or the path of a JSON file in open_clip's format. None means
-            `ViT-B-32-quickgelu`. A given name that ends in `-quickgelu` also sets the activation of
-            a file's weights.
-        pretrained: The source of the weights: a tag of open_clip (such as `openai`), a file, the
-            folder of a run or of a model of open_clip or Hugging Face, `hf-hub:USER/NAME`, or a
-            publication with its `path` (`zoo ls published_weights`), for files that need
-            conversion. A file is a
-            checkpoint of zoo, of which only the backbone is used, or a state dict under open_clip's
-            names, which may be wrapped or prefixed. Adapters of a zoo checkpoint are merged. None
-            draws random weights.
-        activation: The activation of the towers' blocks. None takes that of the tag, the file,
-            `name` or else the architecture. It is required if a file does not record it and the
-            architecture exists with both, and if a tag disagrees with its architecture.
-        preprocess: open_clip's preprocessing of images: `mean`, `std`, `interpolation`,
-            `resize_mode`, `fill_color`, `mode`. Each replaces the setting of the tag or the file,
-            or else open_clip's default. The size is always the image tower's.
-        tuning: What is trained: towers, adapters, the statistics of BatchNorm.
-        text: How texts become token ids: tokenizer, context length, the lengths they are cut to.
+        name: The architecture: a name of `zoo ls backbones`, or the path of a JSON file in
+            open_clip's format. None is `ViT-B-32-quickgelu`.
+        pretrained: The weights: a tag of open_clip (such as `openai`), a file, `hf-hub:USER/NAME`,
+            or the folder of a run or of a model of open_clip or Hugging Face. A file is a
+            checkpoint of zoo or a state dict with open_clip's parameter names, which may be nested
+            or have a prefix. Only the backbone of a checkpoint is used, and its adapters are
+            merged. A file in another format needs a class of `zoo ls published_weights`, with the
+            file as its `path`. None draws random weights.
+        activation: The activation function in the towers: `gelu` or `quickgelu`. None takes that of
+            the tag or file, of a `name` that ends in `-quickgelu`, or else of the architecture. It
+            must be set if the architecture exists with both and neither file nor `name` decides, or
+            if a tag and its architecture disagree.
+        preprocess: Changes to open_clip's preprocessing of images: `mean`, `std`, `interpolation`,
+            `resize_mode`, `fill_color`, `mode`. Other keys keep the values of the tag or file, or
+            else open_clip's defaults. The size is always that of the image tower.
+        tuning: What is trained: towers, adapters, statistics of BatchNorm.
+        text: How texts become token ids: tokenizer, context length, trimming of padding.
         augmentation: Random augmentation of training images. None prepares them as in evaluation,
-            like CS-CLIP's public code.
-        compute: How the towers are run: in chunks, compiled.
+            as CS-CLIP's public code does.
+        compute: How the towers run, such as in chunks or compiled.
 
     Raises:
         ZooError: A name is unknown, a file does not fit, an argument is out of its range, or the

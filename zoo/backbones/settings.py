@@ -18,17 +18,19 @@ class Tuning(metaclass=RangedType):
     """Which parts of a backbone are trained.
 
     Args:
-        towers: Which towers are trained. All weights of the others are frozen. The model's own
-            temperature and bias are always frozen, since the head has them.
-        lora: Adapters that are trained instead of the weights of these towers. None trains the
-            weights themselves. Adapters need the extra `clip-zoo[hf]`.
-        batch_norm: Whether BatchNorm uses frozen statistics in training or updates them, in towers
-            that have it. `updated` cannot be combined with chunks, since the statistics would be
-            those of a chunk.
-        image_groups: How many of the last groups of the image tower are trained if `towers` leaves
-            it out: its projection, then its last block with the final norm, then one block each, in
-            open_clip's order. None trains none of them.
-        text_groups: The same of the text tower.
+        towers: Which towers are trained: `both`, `image`, `text` or `none`. All weights of the
+            others are frozen. The head trains the temperature and the bias, so those of the
+            open_clip model are always frozen.
+        lora: LoRA adapters to train instead of the weights of these towers. None trains the
+            weights. Adapters need the extra `clip-zoo[hf]`.
+        batch_norm: Whether the statistics of BatchNorm are `frozen` or `updated` in training.
+            Towers with BatchNorm cannot combine `updated` with `compute.chunk` or
+            `compute.checkpoint_blocks`.
+        image_groups: How many groups of layers are trained at the end of an image tower that
+            `towers` leaves out. The first group is the projection, the second is the last block
+            with the final norm, and each further group is one block, as in open_clip. None trains
+            no group.
+        text_groups: The same for the text tower.
 
     Examples:
         Only the image tower is trained:
@@ -90,20 +92,18 @@ class TextInput(metaclass=RangedType):
 
     Args:
         tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
-            checkpoint of zoo was trained with, or else the architecture's own.
-        context_length: The longest text in tokens, from 3 to 65,536. The table of text positions of
-            the weights is interpolated to it. None takes the publication's length, or else the
-            architecture's.
-        lengths: The lengths in tokens that texts are cut to: each text to the shortest length that
-            holds it. The context length is always one of them, so an empty list cuts no text.
-            Towers that need their padding ignore them.
-        kept_positions: How many of the first text positions keep their vectors where the table is
-            stretched to a longer `context_length`; the others are interpolated as in Long-CLIP
-            (see `stretch_positions`), which keeps 20 of 77 and stretches the others by 4 to 248.
-            None interpolates the whole table, as open_clip does.
-        max_groups: How many of the lengths are used in one batch at most: each is one pass of the
-            tower. None sets no limit on a CPU, and 2 on a GPU, where a pass of few texts takes as
-            long as one of many.
+            checkpoint of zoo was trained with, or else that of the architecture.
+        context_length: Maximum number of tokens per text, from 3 to 65,536. The position embeddings
+            of the weights are interpolated to it. None takes the context length of the published
+            weights, or else of the architecture.
+        lengths: Lengths in tokens to which the padding of texts is trimmed. Each text gets the
+            shortest length that holds it. The context length is always one of them, so an empty
+            list trims nothing. Towers that read their padding ignore this setting.
+        kept_positions: How many of the first position embeddings stay unchanged if `context_length`
+            is longer than in the weights. The others are interpolated. Long-CLIP keeps 20 of 77 for
+            a length of 248. None interpolates all of them, as open_clip does.
+        max_groups: Maximum number of these lengths per batch. Each length is a separate pass of the
+            text tower. None is 2 on a GPU, where small passes save no time, and no limit on a CPU.
 
     Examples:
         Texts of up to 16 tokens, which are cut to 8 tokens if they fit:
@@ -138,11 +138,11 @@ class Augmentation(metaclass=RangedType):
     """How training images are changed at random.
 
     Args:
-        crop_scale: The least and the greatest share of an image's area that a random crop keeps,
-            above 0 and up to 1.
-        patch_dropout: The share of the patches of a training image that the image tower leaves out,
-            drawn again for each image, from 0 to under 1. It needs open_clip's own ViT, and heads
-            and objectives that read no image tokens.
+        crop_scale: Minimum and maximum share of an image's area that a random crop keeps, above 0
+            and up to 1.
+        patch_dropout: Share of patches that the image tower leaves out of each training image, from
+            0 to below 1. They are drawn at random. It needs open_clip's own ViT, and a head and an
+            objective that read no image tokens.
 
     Examples:
         Crops of at least half of the image:
@@ -169,21 +169,22 @@ class Compute(metaclass=RangedType):
     """How the towers are run, which affects memory and time, and only the last digits of results.
 
     Args:
-        chunk: How many images a tower encodes at once, and the text tower as many texts as have
-            the same number of tokens. A trained tower then runs under activation checkpointing: it
-            needs the memory of one chunk, computes the same gradients and runs twice. None encodes
-            all at once.
+        chunk: Number of images that the image tower encodes at once. The text tower encodes texts
+            with about as many tokens as these images have patches. Trained towers then use
+            activation checkpointing: they need the memory of one chunk, run the forward pass twice
+            and compute the same gradients. None encodes the whole batch at once.
         compile: A backend of torch.compile, such as `inductor`, or a mode of inductor
-            (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`), for the blocks of
-            both towers. None runs them without compilation.
-        channels_last: Whether the image tower's convolutions use the channels-last memory format.
-            Their sums are then in another order, so that last digits differ.
+            (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`). It compiles the
+            blocks of both towers. None compiles nothing.
+        channels_last: Whether the convolutions of the image tower use the channels-last memory
+            format. The last digits of results differ.
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
-            of groups of similar length. Last digits differ. It does not work with towers that read
-            their padding, compiled towers and adapters on attention.
-        checkpoint_blocks: Whether the activations of each block are recomputed in the backward pass
-            instead of stored: less memory, about a third more operations, the same gradients. It
-            can be combined with `chunk`, which then recomputes a chunk block by block.
+            of grouped by length. The last digits of results differ. It does not work with towers
+            that read their padding, compiled towers, and adapters on attention.
+        checkpoint_blocks: Whether the backward pass recomputes the activations of each block,
+            instead of storing them. This needs less memory and about a third more operations, and
+            computes the same gradients. It can be combined with `chunk`, which then recomputes a
+            chunk block by block.
 
     Examples:
         Vectors do not depend on the size of chunks:

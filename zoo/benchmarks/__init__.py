@@ -1,4 +1,4 @@
-"""Benchmarks: published sets of cases, one module each. Scoring is done elsewhere."""
+"""Benchmarks: the cases of published benchmarks, and protocols (rules for right answers)."""
 
 import lazy_loader
 

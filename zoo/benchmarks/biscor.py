@@ -33,9 +33,9 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.download_instructions('biscor')}; if the files have other names, name each "
-            "kind's file by `files`, or put it at "
-            f"DATA_ROOT/biscor/KIND/{split}-00000-of-00001.parquet",
+            f"{HUB.download_instructions('biscor')}; if the files have other names, pass "
+            "them in `files`, or rename that of each SUBSET to "
+            f"DATA_ROOT/biscor/SUBSET/{split}-00000-of-00001.parquet",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},
         )
@@ -44,11 +44,10 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 
 
 class BiSCoR(PublishedBenchmark):
-    """BiSCoR-Ctrl: 1,000 pairs of each kind, with a colour, size, material or quantity exchanged.
+    """BiSCoR-Ctrl: pairs of scenes with exchanged colour, size, material or quantity (4,000 cases).
 
-    The second image is the same scene, rendered again with the change. Protocol `group`; a tie is
-    wrong. A case's id is its row in the published table. The published files were not available
-    when this was written.
+    The second image is the same scene, rendered again with the exchange. The protocol is `group`,
+    and a tie is wrong. The published files were not available when this reader was written.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset.

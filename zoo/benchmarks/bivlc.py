@@ -37,13 +37,15 @@ class _BiVLCRow(Struct):
 
 
 class BiVLC(PublishedBenchmark):
-    """BiVLC: 2,933 pairs of an image and its caption, and a foil and the image made for it.
+    """BiVLC: an image with its caption, and a generated image with a foil (2,933 cases).
 
-    Captions and foils are SugarCrepe's, reworded. Protocol `directed`; a tie is wrong. The authors
-    call the metrics I2T (`text`), T2I (`image`), group, Ipos2T, Ineg2T, Tpos2I and Tneg2I. The
-    published values are counted from the authors' results per case. Over all cases, ViT-B/32 has
-    75.8, 52.4 and 49.1 % by `text`, `image` and `group`; the mean over subsets differs. The images
-    are in the files. A case's id is its row in the published table.
+    Captions and foils are SugarCrepe's, with changes in wording. The protocol is `directed`, and a
+    tie is wrong. The authors call its metrics I2T (`text`), T2I (`image`), group, Ipos2T, Ineg2T,
+    Tpos2I and Tneg2I.
+
+    The published values are computed from the authors' results per case. Over all cases, ViT-B/32
+    reaches 75.8 (`text`), 52.4 (`image`) and 49.1 % (`group`). The annotation files include the
+    images.
 
     Examples:
         The metrics, and two published values of OpenAI's ViT-B/32:

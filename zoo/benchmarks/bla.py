@@ -36,12 +36,14 @@ class _BLAEntry(Struct):
 
 
 class BLA(PublishedBenchmark):
-    """BLA: active and passive voice, coordination, relative clauses, 3,878 cases.
+    """BLA: captions with active and passive voice, coordination and relative clauses (3,878 cases).
 
-    An entry has two true captions of an image and two false ones, in pairs of one form. Each pair
-    is a case; its id is the entry's index and the pair's number. The authors rank the four captions
-    and report no accuracy; CS-CLIP counts pairs. Protocol `i2t`; a tie is wrong. Images are Visual
-    Genome's. Entries without an image or captions are left out and counted.
+    The subsets are `ap` (voice), `co` (coordination) and `rc` (relative clauses). An entry of a
+    file has an image, two true captions and two false captions. It makes two cases, each with a
+    true and a false caption of the same form. The protocol is `i2t`, and a tie is wrong.
+
+    This follows CS-CLIP. BLA's authors rank the four captions and report no accuracy. Images are
+    from Visual Genome. Entries without an image or captions are left out and counted.
 
     Examples:
         An entry makes two cases:

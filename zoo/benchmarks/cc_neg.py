@@ -23,9 +23,9 @@ from zoo.support.schema import DOWNLOAD_AGAIN, Text, validate_record
 EVALUATED = 40_000  # the last entries; all others are training data
 IMAGES = PurePosixPath("cc_neg/ccneg_images/cc3m_subset_images_extracted_final")
 INSTRUCTIONS = (
-    f"{download_command('cc_neg')}; or get ccneg_preprocessed.pt and ccneg_images.zip by the links "
-    "in ccneg_dataset/README.md of github.com/jaisidhsingh/CoN-CLIP, and unpack the images in "
-    "DATA_ROOT/cc_neg"
+    f"{download_command('cc_neg')}; or download ccneg_preprocessed.pt and ccneg_images.zip into "
+    "DATA_ROOT/cc_neg (links in ccneg_dataset/README.md of github.com/jaisidhsingh/CoN-CLIP) and "
+    "unpack the images there"
 )
 
 
@@ -48,17 +48,16 @@ class _Annotation(Struct):
 
 
 class CCNeg(PublishedBenchmark):
-    """CC-Neg: 40,000 photographs of the web, each with a caption and a negation of it.
+    """CC-Neg: a photograph from the web, its caption and a negation of the caption (40,000 cases).
 
-    The negation was written by a language model; commas are removed from it, as in the authors'
-    code. These are the last 40,000 entries of the file; CoN-CLIP is trained on the others. Protocol
-    `i2t`; the authors list the caption first and take an argmax, so a tie is right. A case's id is
-    the number of the entry.
+    A language model wrote the negations. As in the authors' code, commas are removed from them. The
+    cases are the last 40,000 entries of the file, because CoN-CLIP is trained on the others. The
+    protocol is `i2t`. The authors list the caption first and take an argmax, so a tie is right.
 
-    A negation contains a word such as "no", "not" or "without", so a rule can reject it without the
-    image: compare `i2t` with the text-only baselines. Images are in
+    A negation contains a word such as "no", "not" or "without". A rule can reject it without the
+    image, so compare `i2t` with the text-only baselines. Images are in
     `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The published file was not available:
-    the format is that of the authors' code. The file is read without running code from it.
+    the format follows the authors' code. No code from the file is executed.
 
     Examples:
         The caption comes first, and an argmax over equal scores takes it:

@@ -31,15 +31,16 @@ class _CounterfactualLine(Struct):
 
 
 class COCOCounterfactuals(PublishedBenchmark):
-    """COCO-Counterfactuals: 17,410 pairs of generated images, and retrieval over 30 % of them.
+    """COCO-Counterfactuals: 17,410 pairs of generated images, whose captions differ in a noun.
 
     An example is a caption of COCO, the caption with another noun, and an image generated for each.
-    `pairs` has protocol `group`; a tie is wrong. `retrieval` is one gallery with protocol
-    `retrieval`; its cases count images. Images are in the folder `images` next to the annotations.
+    Subset `pairs` has protocol `group`, and a tie is wrong. Subset `retrieval` is one gallery of
+    30 % of the examples, with protocol `retrieval`. Its number of cases is the number of images.
+    Images are in folder `images` next to the annotations.
 
-    Publications sample the examples for retrieval without describing how. Here they are the
-    examples with the lowest hash of seed and id, so that everybody uses the same ones. On their own
-    sample FSC-CLIP's authors report R@1 of 51.0 % for texts and 48.1 % for images with ViT-B/32.
+    Publications sample the examples for retrieval without describing how. zoo takes the examples
+    with the lowest hash of seed and id, so every user has the same sample. On their own sample,
+    FSC-CLIP's authors report recall at 1 of 51.0 % for texts and 48.1 % for images with ViT-B/32.
 
     Args:
         seed: Seed of the sample for retrieval.

@@ -16,11 +16,11 @@ INSTRUCTIONS = download_command("cola")
 
 
 class COLA(PublishedBenchmark):
-    """COLA, multi-object: 210 pairs of images; each caption has to prefer its image.
+    """COLA, multi-object: two images, and two captions with other attributes (210 cases).
 
-    Protocol `group`; a tie is wrong. The published accuracy is the metric `image`. In 200 of the
-    pairs the captions differ in their words, not only in the order. The published values are those
-    of CS-CLIP's authors. Images are Visual Genome's.
+    The protocol is `group`, and a tie is wrong. COLA's authors report metric `image`: each caption
+    has to prefer its image. In 200 cases the captions differ in their words, not only in word
+    order. The published values are from CS-CLIP. Images are from Visual Genome.
 
     Examples:
         Scores that give each text its image, but not each image its text:

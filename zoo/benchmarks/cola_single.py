@@ -17,21 +17,21 @@ from zoo.sources.sample import ImageRef
 from zoo.support.schema import DOWNLOAD_AGAIN, validate_record
 from zoo.support.text_files import read_json
 
-INSTRUCTIONS = f"{download_command('cola_single')}; CLEVR's images go to DATA_ROOT/clevr"
+INSTRUCTIONS = f"{download_command('cola_single')}; put CLEVR's images into DATA_ROOT/clevr"
 FILES = {"gqa": "GQA", "clevr": "CLEVR", "paco": "PACO"}
 
 Flags = tuple[int, ...]
 
 
 class COLASingle(PublishedBenchmark):
-    """COLA, single-object: texts about an object with attributes rank images (average precision).
+    """COLA, single-object: a text about an object with attributes ranks images.
 
-    A case is a text and its hard images, which match a part of it. Protocol `ap`: the published
-    value is the mean average precision over texts. Texts that match no hard image are left out, as
-    by the authors, and counted. A case's id is the number of its text. Images are Visual Genome's
-    (`gqa`), CLEVR's (`clevr`) and COCO's (`paco`).
+    A case is a text and its hard images, which match a part of the text. The protocol is `ap`. The
+    authors report the mean average precision over texts. As in their script, texts that match none
+    of their hard images are left out. A note counts them. Images are from Visual Genome (`gqa`),
+    CLEVR (`clevr`) and COCO (`paco`).
 
-    This was written from the authors' script and page, without the benchmark's files.
+    This reader was written from the authors' script and page, without the benchmark's files.
 
     Examples:
         The average precision of a text, for which the first and the third image are right:

@@ -51,17 +51,17 @@ class _ColorFoilRow(Struct):
 
 
 class ColorFoil(PublishedBenchmark):
-    """ColorFoil with foils sampled by zoo: a caption against the same one with other colours.
+    """ColorFoil: a caption of COCO against the same caption with other colours, sampled by zoo.
 
-    The authors publish a script that samples foils, but no foils. Here they are sampled once with a
-    seed and saved to a file that can be shared. Each image has one case, for its first caption with
-    a colour. Protocol `i2t`; a tie is wrong. A case's id is COCO's number of the image. Images are
-    COCO's val2017.
+    The authors publish a script that samples foils, but no foils. zoo samples foils once, with a
+    seed, and saves them to a file that you can share. To use the foils of another run, put its file
+    at `colorfoil/colorfoil.jsonl` or name it in `files`. An image of COCO's val2017 has at most one
+    case, for its first caption with a colour. The protocol is `i2t`, and a tie is wrong.
 
-    A word that is one of CSS3's 147 colour names is replaced by one of the authors' ten colours,
-    the same for equal words. The authors' script also replaces parts of words ("redhead") and drops
-    four images without colours; this does neither. They have about 2,507 cases. To use the foils of
-    another run, put its file at `colorfoil/colorfoil.jsonl` or name it in `files`.
+    zoo replaces words that are one of CSS3's 147 colour names by one of the authors' ten colours.
+    Equal words of a caption get the same colour. The authors' script also replaces parts of words
+    ("redhead") and drops four images without colours. zoo does neither. The authors have about
+    2,507 cases.
 
     Args:
         seed: Seed of the replacement colours.
@@ -84,7 +84,7 @@ class ColorFoil(PublishedBenchmark):
     """
 
     name = "colorfoil"
-    licence = "MIT; of the captions, CC BY 4.0"
+    licence = "MIT; captions: CC BY 4.0"
     citation = "Samin et al., ColorFoil, NAACL SRW 2025, arXiv:2405.11685"
     published = (
         Subset(

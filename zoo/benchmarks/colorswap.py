@@ -16,9 +16,9 @@ from zoo.support.schema import read_list
 
 HUB = HubDataset("stanfordnlp/colorswap", gated=True)
 INSTRUCTIONS = (
-    f"{HUB.download_instructions('colorswap')}; or unpack the authors' archive (Google Drive, id "
-    "1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, by the link in github.com/Top34051/colorswap), with its "
-    "test.json and images, in DATA_ROOT/colorswap"
+    f"{HUB.download_instructions('colorswap')}; or unpack test.json and the images of the "
+    "authors' archive in DATA_ROOT/colorswap (Google Drive, id 1xdG94DQdz_eQVH1lrEeaHVz_BNkrVgb5, "
+    "link in github.com/Top34051/colorswap)"
 )
 
 
@@ -34,11 +34,11 @@ class _ColorSwapEntry(_ColorSwapRow):
 
 
 class ColorSwap(PublishedBenchmark):
-    """ColorSwap: 300 pairs of images whose captions have the same words with colours exchanged.
+    """ColorSwap: two images, and two captions of the same words with exchanged colours (300 cases).
 
-    Protocol `group`; a tie is wrong. Images are next to `test.json` or in the parquet files.
-    CS-CLIP's values for ViT-B/32 (60.7, 72.7 and 45.0 %) ask only about one caption or one image
-    and cannot be compared.
+    The protocol is `group`, and a tie is wrong. Images are next to `test.json` or in the Parquet
+    files. CS-CLIP's values for ViT-B/32 (60.7, 72.7 and 45.0 %) are not comparable: they use only
+    one caption or one image per case.
 
     Examples:
         Scores that always prefer the first image and the first caption:

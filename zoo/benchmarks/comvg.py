@@ -28,11 +28,11 @@ class _ComVGRow(Struct):
 
 
 class ComVG(PublishedBenchmark):
-    """ComVG: 5,400 sentences with two images, one of which has another subject, verb or object.
+    """ComVG: a sentence, and two images that differ in subject, verb or object (5,400 cases).
 
-    The task of SVO-Probes on images of Visual Genome. Protocol `t2i`; a tie is wrong. The notes
-    count rows that repeat (78 in the published file) and right images that are wrong in another row
-    of the same sentence (75). The cases use 524 photographs.
+    The task is that of `svo_probes`, on 524 photographs of Visual Genome. The protocol is `t2i`,
+    and a tie is wrong. Notes count repeated rows (78 in the published file). They also count right
+    images that are wrong in another row of the same sentence (75).
 
     Examples:
         A row, in which the first image is the one of the sentence:

@@ -54,17 +54,21 @@ class _Compounds(_CREPERow, rename={"negatives": "valid_hard_negs_comp"}):
 
 
 class CREPE(PublishedBenchmark):
-    """CREPE: productivity by complexity, and systematicity by the compounds of a training set.
+    """CREPE: long captions (productivity), and seen or unseen word combinations (systematicity).
 
-    A case is a box of an image, its caption and its hard negatives. Protocol `i2t`, which is the
-    authors' recall at 1. Their script lists the caption first and sorts by score, so a tie counts
-    as right. The group of a productivity case is its complexity. The subsets of systematicity are
-    meant for models trained on that training set; they were written from the authors' script,
-    without its files.
+    A case has a box of an image, its caption and hard negatives. The protocol is `i2t`, which is
+    the authors' recall at 1. Their script lists the caption first and sorts by score, so a tie is
+    right.
 
-    Images are Visual Genome's at their published size: if many boxes do not fit their images, all
-    cases are left out. The published values are vl_compo's, over all complexities. In `negate` the
-    shortest text is nearly always right, because a negation makes a text longer.
+    Subsets `atom`, `swap` and `negate` test productivity. Column `group` of cases.parquet has the
+    complexity of the caption, from 4 to 12. The other subsets test systematicity of models trained
+    on CC12M, YFCC or LAION. The word combinations of a caption occur in that training set (`seen`)
+    or do not (`unseen`). `atom` and `comp` are the authors' two kinds of hard negatives. The reader
+    of these subsets was written from the authors' script, without the files.
+
+    Images are Visual Genome's at their published size. If many boxes do not fit their images, all
+    cases are left out. The published values are from vl_compo, over all complexities. In `negate`,
+    the shortest text is nearly always right, because a negation makes a text longer.
 
     Examples:
         A tie is right, since the official script lists the caption first:

@@ -17,9 +17,9 @@ from zoo.sources.seeds import stable_hash
 from zoo.support.schema import Text, read_list
 
 INSTRUCTIONS = (
-    "by the links in github.com/Wangt-CN/EqBen, download the annotation in the format of "
-    "Winoground (Google Drive, id 1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ) as DATA_ROOT/eqben/ann.json "
-    "and unpack the images in DATA_ROOT/eqben/image (100 GB; 23 GB as jpg)"
+    "download the annotations in Winoground's format as DATA_ROOT/eqben/ann.json (Google Drive, id "
+    "1gNR4K2Cv4rbnjVRdHuBV6PuoJ5MlRXnZ, link in github.com/Wangt-CN/EqBen) and unpack the images "
+    "in DATA_ROOT/eqben/image (100 GB; 23 GB as .jpg files; links on the same page)"
 )
 # subset: the folder of its images, number of cases, and text, image and group score of OpenAI's
 # ViT-B/32 as measured by vl_compo (AG and YouCook2 on 5,000 cases each)
@@ -43,14 +43,16 @@ class _EqBenEntry(Struct):
 
 
 class EqBen(PublishedBenchmark):
-    """EqBen: seven sets of pairs of images and captions, 251,048 cases.
+    """EqBen: similar frames of a video, renderings or generated images (251,048 cases).
 
-    Protocol `group`; a tie is wrong. AG uses the first caption of each image, as the authors' code
-    does. Frames of YouCook2 are arrays (.npy); the other images may be jpg files where the
-    annotation names png files. Images are in `eqben/image`.
+    A case has two images and their captions. The protocol is `group`, and a tie is wrong. As in the
+    authors' code, AG uses the first caption of each image. Images are in `eqben/image`. Frames of
+    YouCook2 are arrays (.npy). The other images may be .jpg files where the annotation names .png
+    files.
 
-    The published values are vl_compo's, which measured 5,000 cases each of AG and YouCook2. Means
-    over EqBen count Kubric's three sets as one. The preset `fsc_clip` sets `max_cases` to 20,000.
+    The published values are from vl_compo, which measured 5,000 cases each of AG and YouCook2.
+    Averages over EqBen count Kubric's three subsets as one. Preset `fsc_clip` keeps at most 20,000
+    cases per subset (`max_cases`).
 
     Args:
         max_cases: Number of cases of a subset to keep, those with the lowest hash of their number;

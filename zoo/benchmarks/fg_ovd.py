@@ -36,17 +36,17 @@ class _FGOVDEntry(Struct):
 
 
 class FGOVD(PublishedBenchmark):
-    """FG-OVD: a box of an image chooses among its text and up to ten with changed attributes.
+    """FG-OVD: an object in a box, its text and up to ten texts with other attributes.
 
-    The changed attributes are one (`hard`), two (`medium`) or three (`easy`); the texts of
-    `trivial` are of other objects. Protocol `i2t`; a tie with the highest score is right, as in the
-    authors' script. Some lines have fewer than ten wrong texts, and chance follows the texts of
-    each case.
+    The wrong texts change one (`hard`), two (`medium`) or three (`easy`) attributes. Those of
+    `trivial` describe other objects. The protocol is `i2t`. As in the authors' script, a tie with
+    the highest score is right. Some cases have fewer than ten wrong texts, which raises their
+    chance level.
 
-    FG-CLIP pools its tower's features over the box. Here the box is cropped, which works with any
-    tower, so the values differ from FG-CLIP's. Texts are in lower case, as in its evaluation. A
-    case's id is its line. Images are COCO's val2017. Boxes of images that were resized are scaled;
-    images with another aspect ratio are left out.
+    FG-CLIP pools image features over the box. zoo crops the box, which works with any image tower,
+    so values differ from FG-CLIP's. As in FG-CLIP's evaluation, texts are in lower case. Images are
+    COCO's val2017. If an image was resized, its box is scaled. Images with another aspect ratio are
+    left out.
 
     Examples:
         A line: the box that is cropped, and the texts in lower case:

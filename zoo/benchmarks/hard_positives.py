@@ -36,13 +36,14 @@ class _HardPositivesEntry(Struct):
 
 
 class HardPositives(PublishedBenchmark):
-    """Hard Positives: attributes, relations and swaps, each with a paraphrase of the caption.
+    """Hard Positives: a caption, a paraphrase of it (hard positive) and a foil.
 
-    The captions and foils are VL-CheckList's and ARO's. Captions are in `data`, hard positives in
-    `swapped_data`, entry by entry. Protocol `hard_positive`; a tie is wrong. A case's id is its
-    place in the file. Images are Visual Genome's; those of `swap` are cropped to boxes as in ARO.
+    Captions and foils are those of VL-CheckList (`replace_att`, `replace_rel`) and ARO (`swap`).
+    Folder `data` has the captions. Folder `swapped_data` has the hard positives in the same order.
+    The protocol is `hard_positive`, and a tie is wrong. Images are from Visual Genome. Those of
+    `swap` are cropped to boxes, as in ARO.
 
-    `swap` was written from the authors' script, without its files.
+    The reader of `swap` was written from the authors' script, without its files.
 
     Examples:
         The caption, its hard positive from a second file, and their foil:

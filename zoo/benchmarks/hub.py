@@ -20,8 +20,8 @@ class HubDataset:
     gated: bool = False
 
     def __str__(self) -> str:
-        pinned = f"at revision {self.revision}" if self.revision else "unpinned"
-        return f"{self.page} {pinned}{', gated' if self.gated else ''}"
+        revision = f" at revision {self.revision}" if self.revision else ", newest revision"
+        return f"{self.page}{revision}{', gated' if self.gated else ''}"
 
     @property
     def page(self) -> str:
@@ -36,5 +36,5 @@ class HubDataset:
         """
         command = download_command(name)
         if self.gated:
-            return f"gated: accept its licence at {self.page}, `hf auth login`, then {command}"
+            return f"gated: accept its licence at {self.page}, run `hf auth login`, then {command}"
         return command

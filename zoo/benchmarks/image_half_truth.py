@@ -13,15 +13,17 @@ ONE_SIDED = ("missing", "extra")  # the edits whose second scene has no query
 
 
 class ImageHalfTruth(ScenePairs):
-    """Which of two scenes does a text describe, if they differ in one detail?
+    """Which of two cartoon scenes, which differ in one detail, does a text describe?
 
-    The mirror of a half-truth: one text and two images. In the subsets 'object', 'attribute',
-    'relation' and 'count' the other scene has another kind of object, colour or pattern, position
-    or number; in 'swap_color' and 'swap_position' two objects exchange theirs. There each scene has
-    a text, and scores that ignore the texts give exactly 50. In 'missing' the other scene does not
-    have an object that the text names. The subset 'extra' is a control: the other scene has one
-    more object, which the text does not name, so that the text is true of both. Its value is how
-    often the scene without it is preferred. Protocol `t2i`; a tie is wrong.
+    In the subsets `object`, `attribute`, `relation` and `count`, the second scene has another kind
+    of object, another colour or pattern, another position or another number. In `swap_color` and
+    `swap_position`, two objects exchange their colours or positions. In these six subsets each
+    scene has a text, so scores that ignore the texts give exactly 50 %. In `missing`, the second
+    scene does not have an object that the text names.
+
+    `extra` is a control: the second scene has an additional object, and the text is true of both
+    scenes. Its value is how often the first scene is preferred. The protocol is `t2i`, and a tie is
+    wrong.
 
     CS-CLIP names image-side half-truths as future work. This definition is not from a paper.
 
@@ -36,7 +38,7 @@ class ImageHalfTruth(ScenePairs):
         >>> from zoo.benchmarks import ImageHalfTruth
         >>> [subset] = ImageHalfTruth(folder="my_scenes", subsets=["count"]).subsets
         >>> subset.instructions
-        '`zoo scenes image_half_truths --out my_scenes` creates it'
+        '`zoo scenes image_half_truths --out my_scenes` creates the scenes'
     """
 
     name = "image_half_truth"

@@ -39,16 +39,15 @@ class _SimpleEntry(Struct):
 
 
 class ImageCoDe(PublishedBenchmark):
-    """ImageCoDe: a description, and the ten images that it was written for, or two of them.
+    """ImageCoDe: a description chooses among ten similar images, or between two in `simple`.
 
-    The images are frames of a video or similar photographs. The subsets video and static have ten
-    images per case, simple has two. Protocol `t2i`. The answer may be at any position, and the
-    first of equal scores wins. In the authors' script the winner of a tie depends on the machine,
-    since its sorting is not stable. Whitespace around a text is removed, as the authors do. Images
-    are in `imagecode/image-sets/SET/imgK.jpg`; the tenth is the tenth by number.
+    The images are frames of a video (`video`) or similar photographs (`static`). The protocol is
+    `t2i`. The answer may be at any position, and the first of equal scores wins. In the authors'
+    script the winner of a tie depends on the machine, because its sorting is not stable. Images are
+    in `imagecode/image-sets/SET/imgK.jpg`, in the order of the numbers K.
 
-    This is the validation split, since the labels of the test split are not public. Over video and
-    static ViT-B/32 has 21.7 %.
+    This is the validation split, because the labels of the test split are not public. Over `video`
+    and `static`, ViT-B/32 reaches 21.7 %.
 
     Examples:
         The fourth of ten images is right for a description:

@@ -34,8 +34,8 @@ DOCCI_SENTENCES, IIW_SENTENCES = "docci_sentences", "iiw_sentences"
 SHAREGPT4V = {"sharegpt4v_1k": 1_000, "sharegpt4v_10k": 10_000}  # subset: entries that it takes
 IIW_FOLDERS = {"DOCCI_Test": "docci", "IIW-400": "docci_aar", "DCI_Test": "dci"}
 _IIW_IMAGES = (
-    "put DOCCI's test images, those of docci_images_aar.tar.gz from google.github.io/docci and "
-    f"DCI's into the folders {', '.join(IIW_FOLDERS.values())} of DATA_ROOT/imageinwords"
+    "put images into folders of DATA_ROOT/imageinwords: DOCCI's test images into docci, those of "
+    "docci_images_aar.tar.gz (google.github.io/docci) into docci_aar, and DCI's images into dci"
 )
 
 
@@ -87,17 +87,19 @@ class _Conversation(Struct):
 
 
 class LongRetrieval(PublishedBenchmark):
-    """Long-caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
+    """Retrieval with long captions: recall at 1, 5 and 10, image to text and text to image.
 
-    A subset is one case; its `n` is the number of images. Protocol `retrieval`. Images, captions
-    and their order are those of FLAIR's code, and those of DOCCI's test split for `docci`. As
-    there, captions with the same `image_id` are of one image, and in `dci`, `iiw` and ShareGPT4V,
-    which have no such field, every caption has a separate image, also if two have the same file.
-    Captions of these three are split into sentences and joined by ". " as there. A caption longer
-    than the context of the model is truncated; the results count such captions.
+    A subset is one case. Its number of cases is the number of images. The protocol is `retrieval`.
+    `docci` is DOCCI's test split. The other subsets have the images and captions of FLAIR's code,
+    in its order. Captions with the same `image_id` belong to one image.
 
-    `urban1k`, `iiw` and `iiw_sentences` were read from the published files; the other subsets were
-    tested only on small files of the same form. No published values are included.
+    `dci`, `iiw` and ShareGPT4V have no `image_id`. As in FLAIR's code, each of their captions has a
+    separate image, even if two have the same file. These captions are split into sentences and
+    joined by ". ", as in that code. A caption that is longer than the model's context is truncated,
+    and the results count such captions.
+
+    `urban1k`, `iiw` and `iiw_sentences` were tested with the published files. The other subsets
+    were tested only with small files of the same format. No published values are included.
 
     Examples:
         Two images of Urban-1k, each with its caption:
@@ -116,7 +118,7 @@ class LongRetrieval(PublishedBenchmark):
     version = 2
     licence = (
         "DCI, Urban-1k and ShareGPT4V: CC BY-NC 4.0; DOCCI and ImageInWords: CC BY 4.0; FLAIR's "
-        "lists of them: none is stated"
+        "lists of captions: none stated"
     )
     citation = (
         "Urbanek et al., DCI, CVPR 2024, arXiv:2312.08578; Onoe et al., DOCCI, ECCV 2024, "
@@ -169,7 +171,7 @@ class LongRetrieval(PublishedBenchmark):
                 ("share4v/share4v_sam_10k.json",),
                 n,
                 f"{download_command(f'long_retrieval:{name}')}; put the images of SA-1B into "
-                "DATA_ROOT/share4v at their paths in this file, without /images",
+                "DATA_ROOT/share4v, at their paths in the annotations without /images",
             )
             for name, n in SHAREGPT4V.items()
         ),

@@ -40,12 +40,13 @@ class _MMVPRow(Struct):
 
 
 class MMVP(PublishedBenchmark):
-    """MMVP-VLM: 135 pairs of images, 15 per visual pattern; each statement has to find its image.
+    """MMVP-VLM: two images and two statements that differ in a visual pattern (135 cases).
 
-    Protocol `group`; the published accuracy is the metric `image`. Statements are prefixed with "a
-    photo of". As in the authors' script, the second image wins a tie, since it is listed first.
-    Images are in `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`. The published values are vl_compo's.
-    With 15 cases an interval reaches about 20 points to either side, so read all 135 together.
+    There are nine patterns with 15 cases each. The protocol is `group`. The authors report metric
+    `image`: each statement has to find its image. Statements start with "a photo of". As in the
+    authors' script, the second image is listed first and wins a tie. Images are in
+    `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`. The published values are from vl_compo. With 15
+    cases, an interval extends about 20 points to either side, so use the value over all 135 cases.
 
     Examples:
         Two questions in a row are a case:

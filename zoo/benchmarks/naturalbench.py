@@ -30,13 +30,13 @@ class _Pair(Struct):
 
 
 class NaturalBench(PublishedBenchmark):
-    """NaturalBench-Retrieval: pairs of photographs of Flickr30k that CLIP models mismatched.
+    """NaturalBench-Retrieval: two photographs that CLIP models confuse, and two captions.
 
-    Protocol `group`; a tie is wrong. The paper has about 1,200 pairs; the published values are
-    those of its Table 7. The pairs were collected with OpenCLIP's ViT-L/14 of LAION-400M and
-    BLIP-2: do not compare these models with others. A case's id is its `index`. The questions of
-    NaturalBench, which are answered by generative models, are not read. Images are in the folder
-    `images` next to the annotations.
+    The protocol is `group`, and a tie is wrong. The photographs are from Flickr30k. The paper has
+    about 1,200 cases. The published values are from its Table 7. The authors collected the cases
+    with OpenCLIP's ViT-L/14 (LAION-400M) and BLIP-2, so do not compare these two models with
+    others. NaturalBench also has questions for generative models, which zoo does not read. Images
+    are in folder `images` next to the annotations.
 
     Examples:
         Both captions prefer the first photograph, so that only the text score can be right:

@@ -22,11 +22,10 @@ from zoo.sources.sample import ImageRef
 from zoo.sources.videos import frame_refs
 
 INSTRUCTIONS = (
-    "get the CSV files that github.com/m1k2zoo/negbench links to on Google Drive into "
-    "DATA_ROOT/negbench; images are COCO's val2017 (in DATA_ROOT/coco/val2017), VOC2007's (in "
-    "DATA_ROOT/voc2007/JPEGImages) and, for the synthetic sets, NegBench's own (in "
-    "DATA_ROOT/negbench/synthetic, folders positive and negative); MSR-VTT's videos in "
-    "DATA_ROOT/msr_vtt"
+    "download the CSV files from Google Drive (links in github.com/m1k2zoo/negbench) into "
+    "DATA_ROOT/negbench; put COCO's val2017 into DATA_ROOT/coco/val2017, VOC2007's images into "
+    "DATA_ROOT/voc2007/JPEGImages, the synthetic images (folders positive and negative) into "
+    "DATA_ROOT/negbench/synthetic, and MSR-VTT's videos into DATA_ROOT/msr_vtt"
 )
 ANSWERS = 4
 KINDS = ("positive", "negative", "hybrid")
@@ -72,21 +71,22 @@ def _video_files(name: str) -> tuple[str, ...]:
 
 
 class NegBench(PublishedBenchmark):
-    """NegBench: which of four captions is true (20,941 cases of images), retrieval with negations.
+    """NegBench: multiple choice (20,941 cases of images) and retrieval, with negated captions.
 
-    A choice counts for the metric `i2t` and for that of its kind (`positive`, `negative` or
-    `hybrid`). Protocol `by_kind`; the first of the highest scores wins, as in the authors' code.
-    The right caption comes first in COCO and VOC, so a model that gives equal scores has 100 %
-    under `official`. Galleries have protocol `retrieval`. A case's id is its row.
+    Subsets with `mcq` in their name are multiple choice: which of four captions is true? Their
+    protocol is `by_kind`. An answer counts for metric `i2t` and for the metric of the right
+    caption's kind: `positive`, `negative` or `hybrid`. As in the authors' code, the first of the
+    highest scores wins. In COCO and VOC the right caption is listed first, so a model that gives
+    equal scores reaches 100 % with preset `official`. The other subsets have protocol `retrieval`.
+    Compare their recall with and without negated captions.
 
-    A video (MSR-VTT) has four frames, decoded by PyAV (`pip install av`), with protocols
-    `video_by_kind` and `video_retrieval`; the authors report `t2i_r@1` and `t2i_r@5`. CS-CLIP's
-    code takes only the first frame. A head without one vector per image and text cannot rank
-    videos. The X-rays are not read.
+    MSR-VTT has videos, with protocols `video_by_kind` and `video_retrieval`. A video has four
+    frames, decoded by PyAV (`pip install av`). The authors report `t2i_r@1` and `t2i_r@5`.
+    CS-CLIP's code uses only the first frame. Ranking videos needs a head with one vector per image
+    and text. NegBench's X-rays are not read.
 
-    The published values are the authors'; those from before March 2025 were computed without
-    normalization and are not comparable. Compare the recall of a gallery with that of its negated
-    captions.
+    The published values are the authors'. Their values from before March 2025 are not comparable,
+    because they were computed without normalization.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:

@@ -22,8 +22,8 @@ class Pairs(Benchmark):
     """Custom pairs, from a table with the columns image, caption, foil and optionally subset.
 
     An image is a path: absolute, or relative to the table, the working directory or the data root.
-    If no such file exists, it is the name of an image of COCO or Flickr. Protocol `i2t`; a tie is
-    wrong.
+    If no such file exists, it is the name of an image of COCO or Flickr. The protocol is `i2t`, and
+    a tie is wrong.
 
     Args:
         file: The table, CSV or TSV: an absolute path, or one relative to the working directory or

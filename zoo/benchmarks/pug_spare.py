@@ -19,24 +19,29 @@ from zoo.sources.readers.pug_spare import (
 from zoo.sources.sample import ImageRef
 
 INSTRUCTIONS = (
-    "download PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship by the "
-    "links in data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally, and unpack them "
-    "in DATA_ROOT/pug_spare"
+    "download PUG_SPARE.csv and the archives Desert, Island, MountainRange and Spaceship (links in "
+    "data_loading/pug.py of github.com/kdariina/CLIP-not-BoW-unimodally), and unpack them in "
+    "DATA_ROOT/pug_spare"
 )
 FILE = "pug_spare/PUG_SPARE.csv"
 CAPTIONS = 7_392
 
 
 class PUGSpare(Benchmark):
-    """Two coloured animals: the caption against its swap, and among all captions.
+    """PUG:SPARE: two coloured animals; captions compete with their swaps and with all captions.
 
-    The subsets are BindSplit's: with a block of 3 colours by 3 animals held out, training has seen
-    both bindings of `seen`, one of `partial` and none of `unseen`. The reader of the same name has
-    the captions to train on. A caption against its swap has protocol `i2t`; all captions have
-    protocol `retrieval`, in which both orders of the animals are right.
+    A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), nine bindings of 3
+    colours and 3 animals are held out of training. Training has seen both bindings of a caption in
+    `seen`, one in `partial` and none in `unseen`. The reader `PUGSpare` has the captions to train
+    on.
 
-    The captions are 524 of 5,232 (`seen`), 504 and 36. BindSplit does not state which of the seen
-    captions it evaluates, so its values for `seen` and `partial` are of other captions.
+    An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
+    It also chooses among all captions (protocol `retrieval`). Both orders of the animals are then
+    right.
+
+    `seen` has 524 of its 5,232 captions, `partial` has 504 and `unseen` has 36. BindSplit does not
+    state which captions of `seen` it evaluates, so its values for `seen` and `partial` are of other
+    captions.
 
     Args:
         file: The path of PUG_SPARE.csv if not the default one; the folders of its images are next
@@ -56,7 +61,7 @@ class PUGSpare(Benchmark):
 
     name = "pug_spare"
     subset_names = blocks.SPLITS
-    licence = "that of PUG, which forbids commercial use and use with generative AI"
+    licence = "PUG's licence, which forbids commercial use and use with generative AI"
     citation = (
         "Koishigarina et al., CLIP Behaves like a Bag-of-Words Model Cross-modally but not "
         "Uni-modally, arXiv:2502.03566; Bordes et al., PUG, NeurIPS 2023, arXiv:2308.03977"

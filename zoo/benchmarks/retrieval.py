@@ -20,7 +20,7 @@ from zoo.sources.sample import ImageRef
 
 Pair = tuple[ImageRef, str]
 ASK_FOR_IMAGES = (
-    "ask for the images at shannon.cs.illinois.edu/DenotationGraph and put them into DATA_ROOT"
+    "request the images at shannon.cs.illinois.edu/DenotationGraph and put them into DATA_ROOT"
 )
 
 
@@ -69,14 +69,14 @@ SUBSETS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    A source is one case with all its captions; `n` of its subset is the number of images. Protocol
-    `retrieval`: all captions of an image are right, and those of another image are wrong, even if
-    the words are the same. A wrong answer with the same score ranks before the right one. The
-    published values are vl_compo's.
+    A subset is one case with all images and captions of a test split. Its number of cases is the
+    number of images. The protocol is `retrieval`. All captions of an image are right. Captions of
+    another image are wrong, even if they have the same words. In a tie, the wrong answer ranks
+    first. The published values are from vl_compo.
 
-    If images are missing, the gallery is smaller and its recall is easier. The report then states
-    this, shows no published value and leaves the metric out of averages. A head that reads tokens,
-    pairs or views scores a short-list: the 32 nearest by cosine for each image and text
+    If images are missing, the smaller gallery makes recall easier. The report then states this,
+    shows no published value and leaves the metric out of averages. Some heads read tokens, pairs or
+    views. They score only a short-list: for each image and text, the 32 nearest by cosine
     (`--data.shortlist`). An answer outside the list is wrong.
 
     Args:

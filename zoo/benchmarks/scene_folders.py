@@ -36,7 +36,7 @@ class SceneFolder(Benchmark):
     @property
     def subsets(self) -> tuple[Subset, ...]:
         """The chosen subsets."""
-        instructions = f"`zoo scenes {self.scenes_command} --out {self.folder}` creates it"
+        instructions = f"`zoo scenes {self.scenes_command} --out {self.folder}` creates the scenes"
         file, named = f"{self.folder}/{CAPTIONS}", self.folder != self.default_folder
         return tuple(
             Subset(subset, (file,), None, instructions, dict(self.chance_levels), from_user=named)

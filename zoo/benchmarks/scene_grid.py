@@ -14,16 +14,18 @@ from zoo.scenes.grid import all_captions
 
 
 class SceneGrid(SceneFolder):
-    """Two objects of 8 colours and 8 shapes: the caption against its swap, and among all captions.
+    """Rendered scenes of two coloured shapes; captions compete with swaps and with all captions.
 
-    The subsets are 'seen', 'partial' and 'unseen': training has seen both bindings of colour and
-    shape, one, or none. A caption against its swap has protocol `i2t`. All 3,136 captions have
-    protocol `retrieval`; both orders of the objects are right, so chance of `i2t_r@1` is 0.06 %.
+    There are 8 colours and 8 shapes. A binding is a shape and its colour. Training has seen both
+    bindings of a caption in `seen`, one in `partial` and none in `unseen`. An image chooses between
+    its caption and the swap, which exchanges the colours (protocol `i2t`). It also chooses among
+    all 3,136 captions (protocol `retrieval`). Both orders of the objects are then right, so chance
+    of `i2t_r@1` is 0.06 %.
 
-    The grid holds out a block of 3 colours by 3 shapes (`zoo scenes grid --block_seed`). No
-    caption, swap, unit or foil of the training splits names a binding of the block. A generator
-    that adds new words, such as `Replace`, can: wrap it in `zoo.negatives.Avoiding` with the nine
-    phrases in `manifest.json` of the folder.
+    Nine bindings of 3 colours and 3 shapes are held out (`zoo scenes grid --block_seed`). No
+    caption, swap, unit or foil of the training splits names them. Generators that add new words,
+    such as `Replace`, can name them. To prevent this, wrap the generator in
+    `zoo.negatives.Avoiding` with the nine phrases in the folder's `manifest.json`.
 
     Args:
         folder: The folder written by `zoo scenes grid`, a path or relative to the data root.
@@ -35,7 +37,7 @@ class SceneGrid(SceneFolder):
         >>> from zoo.benchmarks import SceneGrid
         >>> [subset] = SceneGrid(folder="my_grid", subsets=["unseen"]).subsets
         >>> subset.instructions
-        '`zoo scenes grid --out my_grid` creates it'
+        '`zoo scenes grid --out my_grid` creates the scenes'
     """
 
     name = "scene_grid"

@@ -17,10 +17,11 @@ from zoo.scenes.pairs import KINDS
 
 
 class ScenePairs(SceneFolder):
-    """Two images and two captions that differ in one exchanged attribute.
+    """Two rendered scenes, and two captions that differ in one exchanged attribute.
 
-    The subsets are the exchanged attributes: 'color', 'size', 'material' and 'quantity'. Camera,
-    lamps, positions and noise of the two scenes are the same. Protocol `group`; a tie is wrong.
+    The subsets are named after the attribute: `color`, `size`, `material` or `quantity`. Both
+    scenes have the same camera, lamps, positions and noise. The protocol is `group`, and a tie is
+    wrong.
 
     Args:
         folder: The folder written by `zoo scenes pairs`, a path or relative to the data root.

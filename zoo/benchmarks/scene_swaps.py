@@ -16,11 +16,11 @@ from zoo.scenes.cache import SceneCaption
 
 
 class SceneSwaps(SceneFolder):
-    """Which of two captions is true of a scene, if the other one exchanges the two colours?
+    """Which of two captions is true of a rendered scene, if one exchanges the colours of the other?
 
-    The subset 'test' has scenes that are not in training, and 'held_out' has scenes with a
-    combination of colour and shape that is not in training. Captions whose swap is also true are
-    left out. Protocol `i2t`; a tie is wrong.
+    Subset `test` has scenes that are not in training. `held_out` has scenes with a combination of
+    colour and shape that is not in training. Captions whose swap is also true are left out. The
+    protocol is `i2t`, and a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes render`, a path or relative to the data root.

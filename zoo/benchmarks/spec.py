@@ -36,14 +36,18 @@ class _SPECEntry(Struct):
 
 
 class SPEC(PublishedBenchmark):
-    """SPEC: six sets in which an image chooses among texts, and a text among images.
+    """SPEC: generated images that differ in the size, position, existence or number of objects.
 
-    Protocols `i2t` and `t2i`: the answer may be at any position, and the first of equal scores
-    wins, as in the authors' code. The metric `group` is CS-CLIP's (protocol `matched_pairs`): an
-    image and its text have to choose each other among all images and texts of their object, which
-    is the folder of the images; a tie is wrong. Equal texts of an object count once; CS-CLIP's
-    public code counts such pairs as wrong. The published values are those of the authors' notebook;
-    the means of the six are 33.39 and 30.55 %. Images are next to the annotations.
+    An image chooses among texts (protocol `i2t`), and a text chooses among images (protocol `t2i`).
+    The answer may be at any position, and the first of equal scores wins, as in the authors' code.
+
+    Metric `group` is CS-CLIP's, with protocol `matched_pairs`. An image and its text have to choose
+    each other among all images and texts of their object. A tie is wrong. Images of an object are
+    in one folder. Equal texts of an object count once. CS-CLIP's public code counts such pairs as
+    wrong.
+
+    The published values are from the authors' notebook. Their means over the six subsets are 33.39
+    (`i2t`) and 30.55 % (`t2i`). Images are next to the annotations.
 
     Examples:
         The chance level in per cent depends on the set; in `count` an image has nine texts:

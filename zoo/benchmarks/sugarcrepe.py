@@ -34,15 +34,16 @@ class _SugarCrepeEntry(Struct):
 
 
 class SugarCrepe(PublishedBenchmark):
-    """SugarCrepe: seven kinds of fluent foils, 7,511 cases.
+    """SugarCrepe: fluent foils that add, replace or swap a part of the caption (7,511 cases).
 
-    Protocol `i2t`; a tie is wrong, as in the authors' script. A case's id is its key in the
-    published file (keys skip a number in swap_obj). Images are COCO's val2017.
+    The parts are objects (`obj`), attributes (`att`) or relations (`rel`). The protocol is `i2t`,
+    and a tie is wrong, as in the authors' script. The published values are from vl_compo (the
+    authors report 61.4 for `swap_obj`). Their mean is 73.05 % over subsets and 76.55 % over cases.
+    Publications use either, and zoo reports both.
 
-    The published values are vl_compo's (the authors report 61.4 for swap_obj). Their mean over
-    subsets is 73.05 % and over cases 76.55 %; publications use either, and the output has both. The
-    images are part of val2014, three quarters of which are in Karpathy's training split: use
-    `--exclude_images`. In add_att and add_obj the shorter text is right in 99 % of the cases.
+    Images are COCO's val2017, which is part of val2014. Three quarters of val2014 are in Karpathy's
+    training split. `--exclude_images karpathy_train` also reports metrics without these images. In
+    `add_att` and `add_obj`, the shorter text is right in 99 % of the cases.
 
     Examples:
         One kind of foils, with the published accuracy of OpenAI's ViT-B/32:

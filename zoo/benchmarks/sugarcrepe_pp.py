@@ -34,11 +34,11 @@ class _SugarCrepePPEntry(Struct):
 
 
 class SugarCrepePP(PublishedBenchmark):
-    """SugarCrepe++: five kinds of foils against a caption and its paraphrase, 4,757 cases.
+    """SugarCrepe++: a caption, its paraphrase and a foil (4,757 cases).
 
-    Protocol `all_pos`, which the authors call ITT; a tie is wrong. A case's id is its id in the
-    published file. Images are COCO's val2017. In two entries of swap_obj (2 and 8) the foil is the
-    caption itself, so nobody can be right.
+    The protocol is `all_pos`, which the authors call ITT: caption and paraphrase have to score
+    above the foil. A tie is wrong. Images are COCO's val2017. In entries 2 and 8 of `swap_obj`, the
+    foil equals the caption, so no model can be right.
 
     Examples:
         Both captions have to score above the foil; here the paraphrase does not:
@@ -81,8 +81,8 @@ class SugarCrepePP(PublishedBenchmark):
 class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
-    Protocol `text_only`, which the authors call TOT; a tie is wrong. It needs no images, but a head
-    with one vector per text, which heads that read tokens, crops or phrases do not have.
+    The protocol is `text_only`, which the authors call TOT. A tie is wrong. The head must have one
+    vector per text. Heads that read tokens, crops or phrases do not have one.
 
     Examples:
         A case has no images; both captions are compared with the paraphrase and the foil:

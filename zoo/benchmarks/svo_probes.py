@@ -16,9 +16,9 @@ from zoo.support.schema import Text
 
 INSTRUCTIONS = (
     f"{download_command('svo_probes')}; "
-    "download the images from the links in its columns pos_url and neg_url, as "
-    "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors may not share "
-    "the images)"
+    "download the images from the links in columns pos_url and neg_url, as "
+    "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors are not "
+    "allowed to share the images)"
 )
 PAIRS = "pairs"
 # differing role: accuracy of OpenAI's ViT-B/32 as measured by vl_compo, on the 3,728, 13,523 and
@@ -43,19 +43,20 @@ class _SVOProbesRow(Struct):
 
 
 class SVOProbes(PublishedBenchmark):
-    """SVO-Probes: a sentence and two images, one of which has another subject, verb or object.
+    """SVO-Probes: a sentence, and two images that differ in subject, verb or object.
 
-    The subsets subject, verb and object have protocol `t2i`, which is the usual measure for dual
-    encoders: does the sentence prefer its image? A tie is wrong. `subject pairs` etc. have protocol
-    `binary`, the published question: does the sentence match this image or not? Each pair of
-    sentence and image occurs once, if both images of a row with this pair exist. Its group is
-    whether it matches, since the published accuracy is the mean over these two groups (`macro`).
-    The authors' models answer yes or no; here the threshold is the best one for the subset.
+    Subsets `subject`, `verb` and `object` have protocol `t2i`: does the sentence prefer its image?
+    This is the usual measure for dual encoders. A tie is wrong.
 
-    The images have to be fetched from the links in the table, as `svo_probes/images/IMAGE_ID.jpg`.
-    In 2024, 22,162 rows were still complete (3,728, 13,523 and 4,911), so report the coverage. The
-    published values are over these rows. Rows that differ in no role or in several are in no
-    subset; the notes count them.
+    The subsets with `pairs` have protocol `binary`, the authors' question: does the sentence match
+    this image? The authors' models answer yes or no. zoo uses the best threshold for the subset.
+    Each pair of sentence and image occurs once, if both images of one of its rows exist. The
+    authors report the mean of the accuracies on matching and on other pairs (`macro`).
+
+    The images must be downloaded from the links in the table, as `svo_probes/images/IMAGE_ID.jpg`.
+    In 2024, 22,162 rows still had both images (3,728, 13,523 and 4,911). The published values are
+    over these rows, so report your number of rows. Rows that differ in no role or in several roles
+    are in no subset. Notes count them.
 
     Examples:
         A row is one case of `verb`, and two of `verb pairs`:

@@ -16,7 +16,7 @@ from zoo.support.schema import read_object
 
 INSTRUCTIONS = (
     f"{download_command('valse')}; "
-    "images of SWiG go to DATA_ROOT/swig/images_512, those of VisDial's val2018 to "
+    "put SWiG's images into DATA_ROOT/swig/images_512, and VisDial's val2018 into "
     "DATA_ROOT/visdial"
 )
 # subset: number of valid cases, and accuracy of OpenAI's ViT-B/32 as measured by vl_compo
@@ -49,12 +49,12 @@ class _VALSEEntry(Struct):
 
 
 class VALSE(PublishedBenchmark):
-    """VALSE: six linguistic phenomena and nouns in eleven subsets, 7,702 valid cases.
+    """VALSE: foils for six linguistic phenomena and for nouns (7,702 valid cases).
 
-    A case is valid if at least two of three annotators judged only the caption to be true. Protocol
-    `i2t`; a tie is wrong. This is the authors' pairwise accuracy. A case's id is its key in the
-    published file. Images are those of Visual7W (Visual Genome's numbers), COCO, SWiG and VisDial.
-    The published values are vl_compo's.
+    A case is valid if at least two of three annotators judged only the caption to be true. The
+    protocol is `i2t`, and a tie is wrong. The authors call this pairwise accuracy. Images are from
+    Visual7W (with Visual Genome's numbers), COCO, SWiG and VisDial. The published values are from
+    vl_compo.
 
     Examples:
         An entry is left out if only one of three annotators judged only the caption to be true:

@@ -25,11 +25,12 @@ class _VisMinRow(Struct):
 
 
 class VisMin(PublishedBenchmark):
-    """VisMin: 2,084 pairs of images whose captions differ in an object, attribute, count or place.
+    """VisMin: two images and their captions, with one minimal difference (2,084 cases).
 
-    One image is from COCO or generated; the other is an edit of it by a diffusion model. Protocol
-    `group`; a tie is wrong. Publications report the mean of the four subsets. The images are in the
-    files. The captions were not available when this was written.
+    The difference is an object, an attribute, a count or a spatial relation. One image is from COCO
+    or generated. The other image is an edit of it by a diffusion model. The protocol is `group`,
+    and a tie is wrong. Publications report the mean of the four subsets. The annotation files
+    include the images. The captions were not available when this reader was written.
 
     Examples:
         The numbers of pairs per kind of change:

@@ -18,8 +18,8 @@ from zoo.support.schema import read_list
 
 INSTRUCTIONS = (
     f"{download_command('vl_checklist')}; "
-    "images of SWiG go to DATA_ROOT/swig/images_512, those of HAKE to DATA_ROOT/hake, in a folder "
-    "for each of its sources"
+    "put SWiG's images into DATA_ROOT/swig/images_512, and HAKE's into DATA_ROOT/hake, with one "
+    "folder per source"
 )
 ATTRIBUTES = ("action", "color", "material", "size", "state")
 PLACES = {
@@ -57,16 +57,16 @@ def _corpora() -> Iterator[tuple[str, str]]:
 
 
 class VLCheckList(PublishedBenchmark):
-    """VL-CheckList: 56 corpora of captions with one changed word, 1,000 rows of each.
+    """VL-CheckList: 56 corpora of captions with one changed word, 1,000 cases of each.
 
-    The subsets are the corpora, named as in the authors' folders (Attribute/color/vg). Protocol
-    `i2t`; a tie is wrong. If a row has several captions and foils, the first ones are used. A
-    case's id is its row. Images are those of Visual Genome, SWiG and HAKE's seven sources.
+    A subset is a corpus, named as in the authors' folders. The protocol is `i2t`, and a tie is
+    wrong. If a row has several captions and foils, the first ones are used. Images are from Visual
+    Genome, SWiG and HAKE's seven sources.
 
-    As in the authors' script, the first 1,000 rows whose images exist are used, so data roots with
-    different images ask different questions. A note counts the rows that were skipped; if fewer
-    remain, the difference counts as not scored. In some rows caption and foil are equal, and some
-    foils are a name instead of a caption; the notes count the latter.
+    As in the authors' script, the cases are the first 1,000 rows whose images exist. Data roots
+    with different images therefore have different cases. A note counts the skipped rows. If fewer
+    than 1,000 rows have images, the rest counts as not scored. In some rows, caption and foil are
+    equal. In some others, the foil is a name instead of a caption. Notes count both.
 
     Args:
         rows: The number of rows per corpus: the first ones whose images exist.

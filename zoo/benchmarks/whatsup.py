@@ -52,14 +52,16 @@ class _ControlledEntry(Struct):
 
 
 class WhatsUp(PublishedBenchmark):
-    """What'sUp: six sets of prepositions, and pairs and sets of images of the same objects.
+    """What'sUp: captions with other prepositions, such as left and right, or on and under.
 
-    Protocol `i2t`; the right text is listed first and the authors take an argmax, so a tie is
-    right. In `A` and `B` an image chooses among four texts. `A sets` and `B sets` have protocol
-    `pairs_and_set`, with one case for the four images of two objects; a pair is left and right, or
-    on and under (in B, in front and behind). Each image chooses among its own texts. The notes
-    count objects with fewer than four images, and sets with different texts. Some published values
-    are below chance.
+    The protocol is `i2t`. The authors list the right text first and take an argmax, so a tie is
+    right. In `A` and `B`, an image chooses among four texts. In the other subsets, it chooses
+    between two. Some published values are below chance.
+
+    `A sets` and `B sets` have protocol `pairs_and_set`. A case has the four images of two objects,
+    and each image chooses among its own texts. One pair is left and right. The other pair is on and
+    under (`A`) or in front and behind (`B`). Notes count objects with fewer than four images, and
+    sets whose images have different texts.
 
     Examples:
         An entry of COCO with two objects:

@@ -43,10 +43,10 @@ class _WinogroundLine(_WinogroundRow, kw_only=True):
 
 
 class Winoground(Benchmark):
-    """Winoground: 400 cases of two images and two captions.
+    """Winoground: two images, and two captions of the same words in another order (400 cases).
 
-    The two captions have the same words. Protocol `group`; a tie is wrong. A case's group is its
-    tag (Object, Relation or Both). With 400 cases a 95 % interval reaches 3 to 5 points to either
+    The protocol is `group`, and a tie is wrong. Column `group` of cases.parquet has the tag of a
+    case (Object, Relation or Both). With 400 cases, a 95 % interval extends 3 to 5 points to either
     side.
 
     Args:
@@ -68,7 +68,7 @@ class Winoground(Benchmark):
     """
 
     name = "winoground"
-    licence = "Winoground's research licence of Meta, which forbids redistributing the images"
+    licence = "Meta's research licence of Winoground, which forbids redistributing the images"
     citation = (
         "Thrush et al., Winoground: Probing vision and language models for visio-linguistic "
         "compositionality, CVPR 2022, arXiv:2204.03162"

@@ -16,19 +16,19 @@ from zoo.support.text_files import text_lines
 CASES = 11_479
 INSTRUCTIONS = (
     f"{download_command('winoground_t2i')}; "
-    "no images are published: generate an image for each of the two sentences and save them in "
-    "DATA_ROOT/winoground_t2i as images/ID_0.png and images/ID_1.png"
+    "no images are published: generate an image for each sentence of pair ID, as "
+    "DATA_ROOT/winoground_t2i/images/ID_0.png and ID_1.png"
 )
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 
 class WinogroundT2I(PublishedBenchmark):
-    """Winoground-T2I: 11,479 pairs of sentences, and images from your text-to-image model.
+    """Winoground-T2I: two sentences, and images from your text-to-image model (11,479 cases).
 
-    Protocol `group`; a tie is wrong. A score measures both how well a model distinguishes the
-    images and how well they were made. In 9,978 of the pairs both sentences have the same words, so
-    a bag of words has at most 34.8 % by `text` and by `image`. The files of categories are not
-    read.
+    The protocol is `group`, and a tie is wrong. A score depends on both models: the one that
+    distinguishes the images, and the one that generated them. In 9,978 cases both sentences have
+    the same words. A model that ignores word order therefore reaches at most 34.8 % by `text` and
+    by `image`. The files of categories are not read.
 
     Examples:
         The images that your text-to-image model has to make for a pair of sentences:

@@ -27,10 +27,10 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground's cases by tags of difficulty; `plain` has the 172 cases without a tag.
+    """Winoground by tags that say why a case is difficult; `plain` has the 172 cases without a tag.
 
-    Protocol `group`; a tie is wrong. A case with several tags is in the subset of each; 55 have
-    more than one.
+    A case with several tags (55 cases) is in several subsets. The protocol is `group`, and a tie is
+    wrong.
 
     Args:
         file: The annotations of Winoground, as in `winoground`. None is the default path.
@@ -47,7 +47,7 @@ class WinogroundTags(Benchmark):
     """
 
     name = "winoground_tags"
-    licence = "MIT for the tags; Winoground's own research licence of Meta for the cases"
+    licence = "tags: MIT; cases: Meta's research licence of Winoground"
     citation = (
         "Diwan et al., Why is Winoground Hard? Investigating Failures in Visuolinguistic "
         "Compositionality, EMNLP 2022, arXiv:2211.00768"

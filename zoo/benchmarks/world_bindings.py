@@ -5,12 +5,13 @@ from zoo.scenes.world.kinds import BINDING_SPLITS
 
 
 class WorldBindings(SceneSwaps):
-    """Which of two captions is true of a scene, if the other one exchanges the two colours?
+    """Which of two captions is true of a cartoon scene, if one exchanges the colours of the other?
 
-    In 'seen' neither caption names a pair of colour and object that is held out of training. In
-    'unseen_true' the true caption names one and the false one does not, and in 'unseen_false' the
-    reverse, for the same pairs of captions. A model that takes held-out pairs for false is below 50
-    on 'unseen_true' and above 50 on 'unseen_false'. Protocol `i2t`; a tie is wrong.
+    Some pairs of colour and object are held out of training. In `seen`, no caption names a held-out
+    pair. In `unseen_true`, only the true caption names one. In `unseen_false`, only the false
+    caption does, with the same two captions. A model that judges held-out pairs as false is below
+    50 % on `unseen_true` and above 50 % on `unseen_false`. The protocol is `i2t`, and a tie is
+    wrong.
 
     Args:
         folder: The folder written by `zoo scenes world_bindings`, a path or relative to the data
@@ -23,7 +24,7 @@ class WorldBindings(SceneSwaps):
         >>> from zoo.benchmarks import WorldBindings
         >>> [subset] = WorldBindings(folder="my_scenes", subsets=["seen"]).subsets
         >>> subset.instructions
-        '`zoo scenes world_bindings --out my_scenes` creates it'
+        '`zoo scenes world_bindings --out my_scenes` creates the scenes'
     """
 
     name = "world_bindings"

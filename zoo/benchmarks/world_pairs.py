@@ -5,10 +5,10 @@ from zoo.scenes.world.kinds import PAIR_KINDS
 
 
 class WorldPairs(ScenePairs):
-    """Two images and two captions of the same words, as in Winoground.
+    """Two cartoon scenes, and two captions of the same words, as in Winoground.
 
-    In the subset 'attribute' two objects exchange their colours, in 'order' their positions.
-    Protocol `group`; a tie is wrong.
+    In `attribute`, two objects exchange their colours. In `order`, they exchange their positions.
+    The protocol is `group`, and a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes world_pairs`, a path or relative to the data root.
@@ -20,7 +20,7 @@ class WorldPairs(ScenePairs):
         >>> from zoo.benchmarks import WorldPairs
         >>> [subset] = WorldPairs(folder="my_pairs", subsets=["order"]).subsets
         >>> subset.instructions
-        '`zoo scenes world_pairs --out my_pairs` creates it'
+        '`zoo scenes world_pairs --out my_pairs` creates the scenes'
     """
 
     name = "world_pairs"

@@ -1,1 +1,1 @@
-"""Checkpoints: read, written and merged."""
+"""Checkpoints: reads, writes and merges them."""

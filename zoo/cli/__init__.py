@@ -1,4 +1,4 @@
-"""The command line: one module per command."""
+"""Command line: one module per command."""
 
 import lazy_loader
 

@@ -44,7 +44,7 @@ def parser() -> CommandParser:
         description="Count how often captions pair each attribute with each object, and write a "
         "table.",
     )
-    add_caption_arguments(parser, f"; a units file; `{COCO}` for COCO's training captions")
+    add_caption_arguments(parser, f"; or a units file, or `{COCO}` for COCO's training captions")
     parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     parser.add_argument(
@@ -52,6 +52,6 @@ def parser() -> CommandParser:
         type=str,
         nargs="+",
         default=["."],
-        help=f"the folders in which `{COCO}` looks for its captions",
+        help=f"one or several folders that contain COCO's captions, for `{COCO}`",
     )
     return parser

@@ -22,15 +22,15 @@ def add_caption_arguments(parser: CommandParser, others: str = "") -> None:
     parser.add_argument(
         "captions",
         type=str,
-        help="a text file, Flickr token file, CSV or TSV, COCO's or Karpathy's JSON, JSON "
-        f"lines, Parquet, WebDataset tars (files or URLs) or a folder of scenes{others}",
+        help="a text file, Flickr token file, CSV, TSV, COCO's or Karpathy's JSON, "
+        f"JSON lines, Parquet, WebDataset tars (files or URLs) or a folder of scenes{others}",
     )
     parser.add_argument(
         "--reader",
         type=Callable[[Path], Reader],
         metavar="CLASS",
-        help="the class that reads the captions, from `zoo ls readers` or a custom class; by "
-        "default it is inferred from the file",
+        help="a name of `zoo ls readers` or a custom class; by default, it is inferred from the "
+        "file",
     )
 
 

@@ -111,59 +111,59 @@ def parser() -> CommandParser:
         prog="zoo compare",
         description="Compare runs on the cases that all of them scored. The table shows the "
         "values, and their differences from the first run with confidence intervals, p-values and "
-        "q-values. The best value is bold. Values that do not differ significantly from it are "
-        "underlined.",
+        "q-values (p-values that are corrected for many tests). The best value is bold. Values "
+        "that do not differ significantly from it are underlined.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out`, `zoo validate --models` or `zoo study` wrote; the "
-        "first run is the baseline of the comparison; NAME=FOLDER sets the name in the tables",
+        help="folders that `zoo validate` or `zoo study` wrote. The others are compared with the "
+        "first run. NAME=FOLDER sets a name for the tables",
     )
     parser.add_argument(
         "--reference_models",
         metavar="NAMES",
-        help="models of `zoo ls models`, separated by commas: their published results are added as "
-        "marked columns",
+        help="models of `zoo ls models`, separated by commas; marked columns show their published "
+        "results",
     )
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="runs, separated by commas, that are shown but excluded from tests and from the "
-        "choice of the best, such as the weights from which the other runs start",
+        help="runs, separated by commas, that are shown, but not tested and never marked as best, "
+        "such as the weights from which the other runs start",
     )
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="group runs that differ only in their seeds: mean and standard deviation",
+        help="`seed` shows runs that differ only in their seeds as one, with mean and standard "
+        "deviation",
     )
     parser.add_argument(
         "--format",
         choices=[TABLE, *FORMATTERS],
         default=TABLE,
-        help="output format: a table for the terminal, Markdown, LaTeX with booktabs, "
-        "comma-separated values, or JSON, which includes the tests of all pairs, with intervals "
-        "for those with the first run (default: table)",
+        help="output format: `table` (for the terminal), `md`, `latex` (with booktabs), `csv` or "
+        "`json`, which also has the tests between all pairs of runs (default: table)",
     )
     parser.add_argument(
         "--caption",
         default="",
         metavar="TEXT",
-        help="beginning of the captions of tables in LaTeX, which are then floats",
+        help="start of the captions of LaTeX tables, which then become floats",
     )
     parser.add_argument(
         "--label",
         default="",
         metavar="NAME",
-        help="label of tables in LaTeX, such as tab:results; `-metrics`, `-averages`, `-splits`, "
-        "`-gaps` or `-differences` is added",
+        help="label of LaTeX tables, such as tab:results. Each table adds `-metrics`, "
+        "`-averages`, `-splits`, `-gaps` or `-differences` to it",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="rules of counting and averaging, separated by commas: names of `zoo ls presets` or "
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
         f"dotted paths of Preset classes (default: {','.join(PRESETS)})",
     )
     parser.add_argument(
@@ -171,56 +171,56 @@ def parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="compare only these: metrics such as `sugarcrepe/*/i2t`, or averages by name; * "
-        "matches anything; q-values are then computed over these",
+        help="compare only these metrics or averages, such as `sugarcrepe/*/i2t`. * matches "
+        "anything. q-values are then computed over these only",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help=f"plot the differences with their intervals into a file ({', '.join(FORMATS)})",
+        help=f"a file for a plot of the differences with intervals ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="plot the ranks of the runs on each familiarity split of the first run into a file "
-        f"({', '.join(FORMATS)})",
+        help="a file for a plot of the ranks of the runs on seen, mixed and unseen cases, as the "
+        f"first run splits them by --familiar_with ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--by_split",
         type=Path,
         metavar="FILE",
-        help="plot the accuracy of the runs on each familiarity split, with the range over seeds "
-        f"({', '.join(FORMATS)})",
+        help="a file for a plot of the accuracy of the runs on seen, mixed and unseen cases, with "
+        f"the range over seeds ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--scatter",
         type=str,
         nargs=3,
         metavar=("X", "Y", "FILE"),
-        help="plot two metrics or averages of the table against each other, as in `--scatter Comp "
-        "ZS wise_ft.pdf`; the points that `zoo merge` measured are joined",
+        help="plot two metrics or averages against each other, as in `--scatter Comp ZS "
+        "wise_ft.pdf`; a line joins the checkpoints of one `zoo merge`",
     )
     parser.add_argument(
         "--outcomes",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="list N outcomes (of --metrics) in which each run differs from the first, smallest "
-        "margins first",
+        help="for each run, list N answers (of --metrics) that differ from those of the first "
+        "run, smallest score margins first",
     )
     parser.add_argument(
         "--resamples",
         type=integer_at_least(1),
         default=RESAMPLES,
-        help="number of bootstrap resamples of images per interval",
+        help="number of bootstrap resamples (of images) per interval",
     )
     parser.add_argument(
         "--seed",
         type=integer_at_least(0),
         default=0,
-        help="the seed of the resampling",
+        help="the seed of the bootstrap",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite existing figures")
     return parser

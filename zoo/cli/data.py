@@ -162,7 +162,8 @@ def _negatives_file_to_copy(file: str | None, source: Source) -> dict[str, Path]
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
-        prog="zoo data", description="Fetch data sets, and pack captions and their images."
+        prog="zoo data",
+        description="Download data sets, and pack captions and their images into tar files.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     commands.add_subcommand("get", get_parser(), help="fetch benchmarks, captions and images")
@@ -172,7 +173,7 @@ def parser() -> CommandParser:
         help="list the data sets that `get` fetches",
     )
     packing = CommandParser(
-        description="Write captions and their images into tar shards in WebDataset format."
+        description="Write captions and their images into tar files in WebDataset format."
     )
     add_caption_arguments(packing)
     packing.add_argument("--out", type=str, required=True, help="the folder of tars to write")
@@ -181,18 +182,18 @@ def parser() -> CommandParser:
         type=str,
         nargs="+",
         default=["."],
-        help="folders of images, as for `zoo fit`",
+        help="one or several folders of images",
     )
     packing.add_argument(
         "--side",
         type=PositiveInt | None,
-        help="resize larger images so that the shorter side has this many pixels; by default "
+        help="resize larger images so that the shorter side has this many pixels; by default, "
         "images are copied unchanged",
     )
     packing.add_argument(
         "--quality",
         type=JpegQuality | None,
-        help="quality of the JPEGs written for --side and for crops, from 1 to 95 (default: 95)",
+        help="JPEG quality of resized and cropped images, from 1 to 95 (default: 95)",
     )
     packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images per tar")
     packing.add_argument("--units", type=str, help="a units file to copy into the folder")

@@ -79,33 +79,32 @@ class DownloadSettings:
 def get_parser() -> CommandParser:
     """Returns the parser of `zoo data get`."""
     parser = CommandParser(
-        description="Fetch benchmarks, captions and images from their publishers. What will be "
-        "fetched is printed first, with licences and disk space; an interrupted download resumes. "
-        "`zoo data ls` lists the names."
+        description="Download benchmarks, captions and images from their publishers. The files "
+        "are listed first, with licences and disk space. The same command resumes an interrupted "
+        "download."
     )
     parser.add_argument(
         "names",
         type=str,
-        help="benchmarks or sets, separated by commas: names of `zoo data ls`, or `suite:PRESET`",
+        help="benchmarks, names of `zoo data ls`, or `suite:PRESET` for the benchmarks of a "
+        "preset, separated by commas",
     )
-    parser.add_argument(
-        "--data_root", type=str, default=".", help="the folder that they are written to"
-    )
+    parser.add_argument("--data_root", type=str, default=".", help="the folder to write")
     parser.add_argument(
         "--images",
         type=ImageChoice,
         default="needed",
-        help="images of COCO and Visual Genome: those that the cases need, all of their folders, "
-        "or none",
+        help="images of COCO and Visual Genome: `needed` (those that the cases need), `all` "
+        "(whole folders) or `none`",
     )
     parser.add_argument(
         "--mirror",
         type=str,
         default=os.environ.get(MIRROR_VARIABLE, ""),
         metavar="URL",
-        help="a server that has each file under its publisher's host and path, such as "
-        f"URL/raw.githubusercontent.com/... (default: ${MIRROR_VARIABLE}); for files of the "
-        "Hugging Face hub, set HF_ENDPOINT",
+        help="a mirror server, which has each file under its publisher's host and path, such as "
+        f"URL/raw.githubusercontent.com/... (default: ${MIRROR_VARIABLE}). For files of the "
+        "Hugging Face hub, set $HF_ENDPOINT instead",
     )
     parser.add_argument("--jobs", type=PositiveInt, default=8, help="parallel downloads")
     parser.add_argument(
@@ -113,7 +112,9 @@ def get_parser() -> CommandParser:
         action="store_true",
         help="replace local files that differ from the published ones",
     )
-    parser.add_argument("--dry_run", action="store_true", help="print what would be fetched")
+    parser.add_argument(
+        "--dry_run", action="store_true", help="only print what would be downloaded"
+    )
     return parser
 
 

@@ -1,8 +1,9 @@
-"""`zoo demo`: what NegCLIP and CS-CLIP change in a small CLIP, on two cores in about 80 seconds.
+"""`zoo demo`: shows what NegCLIP and CS-CLIP change in a small CLIP.
 
-The tower that comes with the package prefers many half-truths to the true text, as CLIP does. It is
-fine-tuned with CLIP, NegCLIP and CS-CLIP on rendered scenes. All models are evaluated on other
-scenes, and a page shows half-truths that they answer differently.
+It takes about 80 seconds on two cores. A half-truth is a true text with a wrong detail added. The
+small CLIP of the package prefers many of them to the true text, as CLIP does. The demo fine-tunes
+it on rendered scenes with CLIP, NegCLIP and CS-CLIP, and evaluates all models on other scenes. A
+page shows half-truths that the models answer differently.
 """
 
 import csv
@@ -184,25 +185,26 @@ def parser() -> CommandParser:
         "--out",
         type=Path,
         default=Path("runs/demo"),
-        help="folder for scenes, pictures and page",
+        help="the folder for scenes, figures and the page",
     )
     parser.add_argument(
         "--scenes",
         type=integer_at_least(1),
         default=800,
-        help="number of scenes for fine-tuning; a fifth as many are rendered to evaluate",
+        help="number of scenes for fine-tuning; a fifth of this number is rendered for the "
+        "evaluation",
     )
     parser.add_argument(
         "--steps",
         type=integer_at_least(1),
         default=40,
-        help="fine-tuning steps per objective",
+        help="number of fine-tuning steps per objective",
     )
     parser.add_argument(
         "--workers",
         type=integer_at_least(0),
         default=2,
-        help="rendering processes",
+        help="rendering processes; 0 renders in this process",
     )
     return parser
 

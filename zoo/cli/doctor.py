@@ -142,35 +142,35 @@ def parser() -> CommandParser:
         nargs="+",
         type=Path,
         default=[Path(".")],
-        help="one or more folders; a file is taken from the first folder that has it (default: the "
-        "current folder)",
+        help="one or several folders of data; a file is read from the first folder that has it "
+        "(default: the current folder)",
     )
     parser.add_argument(
         "--benchmarks",
-        help="names separated by commas, or `suite:PRESET`; by default all published benchmarks",
+        help="names separated by commas, or `suite:PRESET`; by default, all published benchmarks",
     )
     parser.add_argument(
         "--require",
         action="store_true",
-        help="fail (exit code 1) if annotations or images of these benchmarks are missing; always "
-        "on with --config",
+        help="fail with exit code 1 if annotations or images of these benchmarks are missing; "
+        "with --config, this is always on",
     )
     parser.add_argument(
         "--config",
-        help="check everything that a recipe needs instead; may be repeated, and takes the flags "
-        "of `zoo fit`",
+        help="instead, check everything that this recipe needs; may be repeated, and combined "
+        "with flags of `zoo fit`",
     )
     parser.add_argument(
         "--cache",
         metavar="DIR",
-        help="the folder of cached embeddings, if `zoo validate --cache DIR` was used",
+        help="the folder of cached embeddings, if you set --cache of `zoo validate`",
     )
     parser.add_argument(
         "--image_cache",
         metavar="DIR",
         type=Path,
-        help="a folder given as data.image_cache: list its sets of images, each of which may be "
-        "deleted",
+        help="a folder that a recipe has as data.image_cache; its sets of images are listed, and "
+        "you may delete each of them",
     )
     parser.add_argument(
         "--empty_cache", action="store_true", help="first delete the cached embeddings"
@@ -178,7 +178,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--empty_tables",
         action="store_true",
-        help="first delete the compiled tables that no run uses",
+        help="first delete the cached tables of captions and units that no process uses",
     )
     return parser
 

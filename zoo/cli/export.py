@@ -27,20 +27,20 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo export",
-        description="Export a checkpoint for open_clip, Hugging Face or onnxruntime. Adapters are "
-        "merged; the folder also holds the head and a model card.",
+        description="Export a model for open_clip, Hugging Face or onnxruntime. Adapters are "
+        "merged. The folder also contains the head and a model card.",
     )
     parser.add_argument(
         "checkpoint",
-        help="a checkpoint of `zoo fit` (a file, the folder of a run, `last` or `best`) or "
-        "`zoo merge`, or another model with two towers that `--model` takes",
+        help="the model: a checkpoint file, a run's folder, `last` or `best` of the newest run, "
+        "or another model that `zoo fit --model` takes",
     )
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(
         "--format",
         choices=get_args(Format),
         default="open_clip",
-        help="the library that loads it",
+        help="the library that loads the export: open_clip, hf (Hugging Face) or onnx",
     )
     parser.add_argument(
         "--results",
@@ -48,13 +48,14 @@ def parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote for these weights: the results are added to "
-        "the model card, README.md",
+        help="folders that `zoo validate --out` wrote for these weights; their results are added "
+        "to the model card, README.md",
     )
     parser.add_argument(
         "--licence",
         metavar="ID",
-        help="the licence of the weights, as the hub names it (apache-2.0, mit, cc-by-4.0)",
+        help="the licence of the weights, as the Hugging Face hub spells it, such as apache-2.0 "
+        "or cc-by-4.0",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite an earlier export")
     return parser

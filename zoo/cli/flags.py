@@ -67,29 +67,29 @@ FLAGS = (
     Flag(
         "config",
         "NAME",
-        "a recipe or overlay: a shipped one (`zoo ls configs`) or a file; later ones override "
-        "earlier ones",
+        "a recipe or overlay: a file or a name of `zoo ls configs`; may be repeated, and later "
+        "ones override earlier ones",
     ),
     Flag("data_root", "DIR", "the folder of images, captions and annotations"),
     Flag(
         "model",
         "NAME",
-        "a name of `zoo ls models` (NAME:FILE with your own copy of the weights), USER/NAME of the "
-        "Hugging Face hub, or a folder",
+        "the model: a name of `zoo ls models` (NAME:FILE reads its weights from FILE), USER/NAME "
+        "on the Hugging Face hub, or a folder",
     ),
     Flag(
         "models",
         "A,B",
-        "measure several models, and compare them in --out; NAME=MODEL names one",
+        "several models to evaluate and compare; needs --out; NAME=MODEL sets a name",
         commands=("validate",),
     ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", class_entry),
-    Flag("head", "NAME", "how pairs are scored (`zoo ls heads`)", "model.head", class_entry),
+    Flag("head", "NAME", "the scoring head (`zoo ls heads`)", "model.head", class_entry),
     Flag("lr", "NUMBER", "the peak learning rate", "model.optimizer.lr", float, ("fit",)),
     Flag(
         "batch_size",
         "N",
-        "captions per step, over all devices",
+        "captions per step, in total over all devices",
         "data.init_args.batch_size",
         integer_at_least(1),
         ("fit",),
@@ -97,7 +97,7 @@ FLAGS = (
     Flag(
         "epochs",
         "N",
-        "passes over the captions",
+        "number of epochs",
         "trainer.max_epochs",
         integer_at_least(1),
         ("fit",),
@@ -105,50 +105,52 @@ FLAGS = (
     Flag(
         "max_steps",
         "N",
-        "optimizer steps after which training ends, if before the last epoch",
+        "maximum number of optimizer steps",
         "trainer.max_steps",
         integer_at_least(1),
         ("fit",),
     ),
-    Flag("devices", "N", "number of GPUs or processes, or auto", "trainer.devices", count_or_name),
+    Flag(
+        "devices", "N", "number of GPUs or processes, or `auto`", "trainer.devices", count_or_name
+    ),
     Flag(
         "ckpt_path",
         "RUN",
-        "the run to resume or the model to evaluate: a run's folder, a checkpoint, or `last` or "
-        "`best` of the newest run",
+        "the checkpoint to resume or evaluate: a file, a run's folder, or `last` or `best` of the "
+        "newest run",
     ),
     Flag(
         "benchmarks",
         "A,B",
-        "benchmarks to run: names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for those of "
-        "a preset; may be repeated. --benchmarks.ARG VALUE sets an argument of the benchmark "
-        "before it",
+        "names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for the benchmarks of a preset; "
+        "may be repeated. --benchmarks.ARG VALUE sets an argument of the benchmark before it",
     ),
     Flag("out", "DIR", "the folder for results.json and cases.parquet"),
     Flag(
         "presets",
         "A,B",
-        "how ties count and which averages are reported (`zoo ls presets`; default: official); "
-        "--presets.ARG sets an argument of the last one",
+        "rules for ties and averages (`zoo ls presets`; default: official). --presets.ARG VALUE "
+        "sets an argument of the preset before it",
     ),
     Flag(
         "familiar_with",
         "CAPTIONS",
-        "split cases by whether these captions contain their attribute-object pairs: a file, a "
-        "table of `zoo bindings`, `training` (the model's own) or `coco` (default)",
+        "split cases by whether their attribute-object pairs occur in these captions: a file, a "
+        "table of `zoo bindings`, `training` (the model's captions), or `coco` (if no value is "
+        "given)",
         commands=("validate",),
     ),
     Flag(
         "cache",
         "DIR",
-        "the folder of cached embeddings, or `off`; `zoo doctor` shows its size",
+        "the folder of cached embeddings, or `off`",
         type=cache_settings,
         commands=("validate",),
     ),
     Flag(
         "cache_tokens",
         "",
-        "also cache tokens for the head; about fifty times the space",
+        "also cache tokens, for heads that read them; needs about fifty times the space",
         "data.init_args.cache.tokens",
         parse_switch,
         ("validate",),
@@ -163,14 +165,14 @@ FLAGS = (
     Flag(
         "exclude_images",
         "IDS",
-        "also report metrics without images seen in training: a file of image ids or captions, "
-        "`karpathy_train`, or `trained` (default)",
+        "also report metrics without these images: a file of ids or captions, `karpathy_train` "
+        "(COCO), or `trained` (training images, if no value is given)",
         commands=("validate",),
     ),
     Flag(
         "fast_images",
         "",
-        "decode images with torchvision: faster, but last digits differ (recorded)",
+        "decode images with torchvision, which is faster; scores differ slightly",
         type=parse_switch,
         commands=("validate",),
     ),
@@ -198,16 +200,16 @@ FLAGS = (
     Flag(
         "get",
         "",
-        "first fetch missing files by `zoo data get`",
+        "first download missing files (`zoo data get`)",
         commands=("validate",),
     ),
     Flag(
         "limit",
         "N",
-        "measure at most N cases per subset, as a test",
+        "at most N cases per subset, for a quick test",
         type=int,
         commands=("validate",),
     ),
-    Flag("trust_code", "", "run the code that checkpoints and files name"),
+    Flag("trust_code", "", "allow code that checkpoints and files refer to"),
     Flag("overwrite", "", "overwrite the results of an earlier run"),
 )

@@ -55,8 +55,8 @@ def run_parser() -> CommandParser:
     """Returns the parser of `zoo halftruth run`."""
     parser = CommandParser(
         description="Extract units from captions, build half-truths, evaluate models on them, and "
-        "print their table. All files are kept in the folder of --out; an interrupted command "
-        "resumes from there, and models can be added."
+        "print a table. The folder of --out keeps all files, so that the same command resumes, "
+        "also with more models."
     )
     add_caption_arguments(parser)
     parser.add_argument(
@@ -65,7 +65,7 @@ def run_parser() -> CommandParser:
         nargs="+",
         required=True,
         metavar="MODEL",
-        help="models of `zoo ls models`, or checkpoints; NAME=MODEL sets the name in the table",
+        help="names of `zoo ls models`, or checkpoints; NAME=MODEL sets a name for the table",
     )
     parser.add_argument(
         "--data_root", type=str, default=".", help="the folder of the images (default: .)"
@@ -75,7 +75,7 @@ def run_parser() -> CommandParser:
         "--splits",
         type=str,
         nargs="+",
-        help="the splits of the captions to use, by their names in the source (default: all)",
+        help="names of the splits to use, as in the captions file (default: all)",
     )
     parser.add_argument(
         "--units",

@@ -176,12 +176,13 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo halftruth",
-        description="Evaluate models on half-truths: all steps in one command, or one by one.",
+        description="Evaluate models on half-truths: true texts with a wrong detail added. `run` "
+        "does all steps; the other commands do one each.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     build_parser = CommandParser(
-        description="Write a case file, a fixed benchmark that can be published and cited. "
-        "Evaluate on it with: zoo validate --benchmarks half_truth:CASES."
+        description="Write a case file, which is a fixed benchmark that can be published and "
+        "cited. `zoo validate --benchmarks half_truth:CASES` evaluates on it."
     )
     build_parser.add_argument("units", type=str, help="a units file, or a folder of them")
     build_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
@@ -190,9 +191,9 @@ def parser() -> CommandParser:
         "--preset",
         type=str,
         default=CHECKED,
-        help="the rules that create the texts: paper, checked (those of the paper, without foils "
-        "that another caption of the image supports), equal_words (those of the paper, with "
-        "half-truths and true completions of the same number of words) or public_code",
+        help="the rules that create the texts: paper; checked (as paper, but without foils that "
+        "another caption of the image supports); equal_words (as paper, but wrong and true "
+        "additions have the same number of words); or public_code",
     )
     build_parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
@@ -201,28 +202,28 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--captions",
         type=str,
-        help="the captions from which the units were extracted; needed if the units do not name "
-        "their images, or to use what the captions file adds about them",
+        help="the captions from which the units were extracted. They are needed if the units do "
+        "not name their images. All captions of an image then count as true",
     )
     build_parser.add_argument("--reader", **READER_ARGUMENT, help="the class that reads --captions")
     build_parser.add_argument(
         "--corpus",
         type=str,
-        help="captions of other images, for a text-only baseline that chooses the more frequent "
-        "of two additions",
+        help="captions of other images. They add a text-only baseline, which prefers the addition "
+        "that is more frequent in them",
     )
     build_parser.add_argument(
         "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"
     )
     show_parser = CommandParser(
-        description="Print accuracies and gaps by condition, and write figures and a page of the "
-        "worst cases. Existing scores are used."
+        description="Print accuracies and score gaps by condition (kind of wrong detail) from "
+        "saved scores, and write figures and a page of the worst cases."
     )
     show_parser.add_argument("results", type=str, help="the folder that `zoo validate --out` wrote")
     show_parser.add_argument(
         "--out",
         type=str,
-        help=f"a folder for {PAGE}, accuracy.png and gaps.png; by default nothing is written",
+        help=f"a folder for {PAGE}, accuracy.png and gaps.png; by default, nothing is written",
     )
     show_parser.add_argument("--overwrite", action="store_true", help="overwrite existing files")
     show_parser.add_argument(
@@ -234,8 +235,8 @@ def parser() -> CommandParser:
     show_parser.add_argument(
         "--data_root",
         type=str,
-        help="the folder of the images; images are read only from this folder, and without this "
-        "flag the page has none",
+        help="the folder of the images. Images are read only from it. Without this flag, the page "
+        "has none",
     )
     show_parser.add_argument(
         "--preset",
@@ -244,8 +245,8 @@ def parser() -> CommandParser:
         help="the preset that decides how ties count (`zoo ls presets`)",
     )
     compare_parser = CommandParser(
-        description="Print and plot the accuracies of several models on the same half-truths. "
-        "Existing scores are used."
+        description="Print and plot the accuracies of several models on the same half-truths, "
+        "from saved scores."
     )
     compare_parser.add_argument(
         "results", type=str, nargs="+", help="folders that `zoo validate --out` wrote"
@@ -253,7 +254,7 @@ def parser() -> CommandParser:
     compare_parser.add_argument(
         "--out",
         type=str,
-        help=f"a folder for {' and '.join(half_truth_models.PICTURES)}; by default nothing is "
+        help=f"a folder for {' and '.join(half_truth_models.PICTURES)}; by default, nothing is "
         "written",
     )
     compare_parser.add_argument(

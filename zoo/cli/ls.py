@@ -89,7 +89,7 @@ def main(argv: list[str]) -> int:
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
-        prog="zoo ls", description="List the names that a YAML or the command line can use."
+        prog="zoo ls", description="List the names that YAML files and flags accept."
     )
     parser.add_argument(
         "what",

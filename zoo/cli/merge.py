@@ -69,23 +69,25 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo merge",
-        description="Interpolate a fine-tuned model with its initial weights (WiSE-FT).",
+        description="Interpolate the weights of a fine-tuned model with its initial weights "
+        "(WiSE-FT).",
     )
     parser.add_argument(
         "--ckpt_path",
         required=True,
-        help="the fine-tuned model: a checkpoint of `zoo fit`, the folder of its run, `last`, "
-        "`best`, or an export, also on the Hugging Face hub (hf-hub:USER/NAME)",
+        help="the fine-tuned model: a checkpoint file, a run's folder, `last` or `best` of the "
+        "newest run, or an export, which may be on the Hugging Face hub (hf-hub:USER/NAME)",
     )
     parser.add_argument(
         "--alphas",
         default="0,0.1,...,1",
-        help="weights of the fine-tuned model: 0 is the initial model, 1 the fine-tuned model",
+        help="shares of the fine-tuned model, from 0 (the initial model) to 1; one checkpoint is "
+        "written for each",
     )
     parser.add_argument(
         "--base",
-        help="a tag, a file, a folder or hf-hub:USER/NAME of the initial weights; by default "
-        "those that the checkpoint's recipe names",
+        help="the initial weights: a tag, a file, a folder or hf-hub:USER/NAME; by default, the "
+        "checkpoint's recipe names them",
     )
     parser.add_argument(
         "--out", type=Path, help="the folder to write (default: `merged` next to the checkpoint)"

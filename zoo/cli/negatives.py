@@ -237,7 +237,8 @@ def parser() -> CommandParser:
     parser = CommandParser(prog="zoo negatives", description="Make hard negative captions.")
     commands = parser.add_subcommands(dest="command", required=True)
     preview_parser = CommandParser(
-        description="Print captions with their negatives, and quality rates."
+        description="Print captions with their negatives, and rates that measure the quality of "
+        "the negatives."
     )
     _add_generator(preview_parser)
     preview_parser.add_argument(
@@ -247,35 +248,38 @@ def parser() -> CommandParser:
         "--sample_size",
         type=PositiveInt,
         default=SAMPLE_SIZE,
-        help="number of captions for the rates",
+        help="number of captions for which the rates are computed",
     )
-    export_parser = CommandParser(description="Write the negatives of captions to a file.")
+    export_parser = CommandParser(
+        description="Write the negatives of captions to a file, which the generator Replay reads."
+    )
     _add_generator(export_parser)
     export_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
     export_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing file"
     )
     export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
-    build_parser = CommandParser(description="Write the table of replacement words for Replace.")
+    build_parser = CommandParser(
+        description="Write a table of replacement words, which the generator Replace reads."
+    )
     add_caption_arguments(build_parser)
     build_parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the part-of-speech tagger, from `zoo ls taggers` or a custom class; by default "
-        "TextBlobTagger",
+        help="a name of `zoo ls taggers` or a custom class (default: TextBlobTagger)",
     )
     build_parser.add_argument(
         "--out",
         required=True,
         type=Path,
-        help="the file to write (.arrow); an interrupted build is resumed",
+        help="the file to write (.arrow); the same command resumes an interrupted build",
     )
     build_parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     build_parser.add_argument(
         "--wordnet",
         type=Path,
-        help="the folder of WordNet's database files, as in NLTK or Debian",
+        help="the folder of WordNet's database files, as NLTK or Debian install it",
     )
     build_parser.add_argument(
         "--sense_prior",
@@ -286,7 +290,7 @@ def parser() -> CommandParser:
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="omit replacements that occur fewer times in WordNet's texts",
+        help="leave out replacements with a smaller frequency in WordNet",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"
@@ -307,22 +311,24 @@ def _add_generator(parser: CommandParser) -> None:
         type=NegativeGenerator,
         metavar="CLASS",
         default={"class_path": "zoo.negatives.NegCLIPSwap"},
-        help="the class that makes negatives, from `zoo ls negatives` or a custom class; set its "
-        "arguments as in --generator.table FILE",
+        help="a name of `zoo ls negatives` or a custom class. Flags such as --generator.table "
+        "FILE set its arguments",
     )
     parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the generator's tagger, from `zoo ls taggers` or a custom class; short for "
-        "--generator.tagger",
+        help="a name of `zoo ls taggers` or a custom class; short for --generator.tagger",
     )
-    parser.add_argument("--units", type=str, help="a units file, for entity foils")
+    parser.add_argument(
+        "--units", type=str, help="a units file, which the generator EntityFoilInPlace needs"
+    )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
-        help="the seed of the negatives, as in a run",
+        help="the seed of the negatives; `zoo fit` with this seed makes the same in its first "
+        "epoch",
     )
 
 

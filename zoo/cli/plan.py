@@ -94,9 +94,9 @@ def parser() -> CommandParser:
         prog="zoo plan",
         usage="zoo plan --config RECIPE --device NAME [--devices N] [flags of zoo fit]",
         formatter_class=RawDescriptionHelpFormatter,
-        description="Estimate the cost of a training step of a recipe. Loading, towers and "
-        "communication run\nin parallel, so the slowest of them sets the time of a step. Weights "
-        "and data are not read.",
+        description="Estimate the memory and time of a recipe's training step, without reading "
+        "weights or data.\nLoading, towers and communication run in parallel, so the slowest sets "
+        "the time of a step.\nThe command also takes the flags of `zoo fit`, such as --config.",
     )
     parser.add_argument("--device", required=True, help=f"one of {', '.join(devices())}")
     parser.add_argument(
@@ -106,43 +106,42 @@ def parser() -> CommandParser:
         "--utilization",
         type=_parse_share,
         default=0.4,
-        help="share of the device's peak throughput that the towers reach, an assumption "
-        "(default: 0.4)",
+        help="assumed share of the device's peak throughput that the towers reach (default: 0.4)",
     )
     parser.add_argument(
         "--workers",
         type=integer_at_least(1),
-        help=f"loading processes per device (default: the recipe's, or {MOST_WORKERS})",
+        help=f"data-loading processes per device (default: the recipe's, or {MOST_WORKERS})",
     )
     parser.add_argument(
         "--image_ms",
         type=_parse_positive,
         help="milliseconds in which one process loads an image (default: "
-        + ", ".join(f"{ms:g} {way}" for way, ms in IMAGE_MS.items())
-        + "; benchmarks/speed/image_loading.py measures it)",
+        + ", ".join(f"{ms:g} for {way}" for way, ms in IMAGE_MS.items())
+        + "). benchmarks/speed/image_loading.py measures it",
     )
     parser.add_argument(
         "--texts_ms",
         type=_parse_positive,
         default=0.33,
-        help="milliseconds for the texts of one row (default: 0.33)",
+        help="milliseconds in which one process prepares the texts of a row (default: 0.33)",
     )
     parser.add_argument(
         "--sentence_tokens",
         type=integer_at_least(1),
         default=16,
-        help="tokens to which a caption or negative is truncated (default: 16)",
+        help="assumed tokens per caption or negative (default: 16)",
     )
     parser.add_argument(
         "--unit_tokens",
         type=integer_at_least(1),
         default=8,
-        help="tokens to which a unit or foil is truncated (default: 8)",
+        help="assumed tokens per unit or foil (default: 8)",
     )
     parser.add_argument(
         "--samples",
         type=integer_at_least(1),
-        help="rows per epoch (default: five captions for each of data.expected_images images)",
+        help="rows per epoch (default: five per image of data.expected_images)",
     )
     return parser
 

@@ -31,7 +31,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--private",
         action="store_true",
-        help="create a private repository, and refuse to upload to a public one",
+        help="make a new repository private, and refuse to upload to a public one",
     )
     parser.add_argument("--message", help="the commit message (default: the name of the folder)")
     parser.add_argument(

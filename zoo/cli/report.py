@@ -76,63 +76,62 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo report",
-        description="Write an HTML report that a browser opens offline: results with intervals and "
-        "coverage, figures, and the cases behind every number. Existing scores are used.",
+        description="Write an HTML report from saved scores. It has results with intervals, "
+        "coverage, figures, and the cases behind every number. A browser opens it offline.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate --out`, `zoo validate --models` or `zoo study` wrote; the "
-        "first run is the baseline of the comparison; NAME=FOLDER sets the name in the report",
+        help="folders that `zoo validate` or `zoo study` wrote. The others are compared with the "
+        "first run. NAME=FOLDER sets a name for the report",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="group runs that differ only in their seeds: numbers are means and standard "
-        "deviations, cases are those of the first run",
+        help="`seed` shows runs that differ only in their seeds as one. Numbers are then means "
+        "and standard deviations, and cases are those of the first run",
     )
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="runs, separated by commas, that are shown but excluded from tests, such as the "
-        "weights from which the other runs start",
+        help="runs, separated by commas, that are shown but not tested, such as the weights from "
+        "which the other runs start",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="rules of counting and averaging, separated by commas (`zoo ls presets`); metrics use "
-        f"the first (default: {','.join(PRESETS)})",
+        help="rules for ties and averages, separated by commas (`zoo ls presets`). Metrics use the "
+        f"first preset (default: {','.join(PRESETS)})",
     )
     parser.add_argument(
         "--data_root",
         nargs="+",
         type=Path,
         default=(),
-        help="the folders of the images; images are read only from these folders, and without this "
-        "flag the report has none",
+        help="the folders of the images. Images are read only from these. Without this flag, the "
+        "report has none",
     )
     parser.add_argument(
         "--max_size_mb",
         type=integer_at_least(1),
         default=100,
-        help="the largest size of the folder in megabytes; further thumbnails are omitted",
+        help="maximum size of the folder in megabytes; further thumbnails are left out",
     )
     parser.add_argument(
         "--patch_words",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="for heads that score words against patches, such as MaxSim: show the image patches "
-        "that match the words of a text, for the N worst cases of each metric. This loads the "
-        "models",
+        help="for heads that score words against patches, such as MaxSim: in the N worst cases of "
+        "each metric, show which patches match the words of the text. This loads the models",
     )
     parser.add_argument(
         "--publish",
         action="store_true",
-        help="link to the images of datasets instead of copying them, so that the folder can be "
+        help="link to the images of data sets instead of copying them, so that the folder can be "
         "published",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing report")

@@ -66,15 +66,16 @@ def recompute_results(
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
-        prog="zoo rescore", description="Recompute the metrics of a run from its cases.parquet."
+        prog="zoo rescore",
+        description="Recompute the metrics of a run from its saved scores in cases.parquet.",
     )
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
     parser.add_argument(
         "--preset",
         "--presets",
         default="official",
-        help="presets, separated by commas: names of `zoo ls presets` or dotted paths of Preset "
-        "classes",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
+        "dotted paths of Preset classes",
     )
     parser.add_argument(
         "--out", type=Path, help="a folder for the new results; by default they are only printed"
@@ -84,18 +85,18 @@ def parser() -> CommandParser:
         metavar="CAPTIONS",
         nargs="?",
         const=COCO,
-        help="split cases by whether these captions contain their attribute-object pairs: a file "
-        "of captions, a table of `zoo bindings`, `training` (the captions the model was trained "
-        "on) or `coco` (COCO's training captions, the default)",
+        help="split cases by whether their attribute-object pairs occur in these captions: a file "
+        "of captions, a table of `zoo bindings`, `training` (those that the model was trained "
+        "on), or `coco` (COCO's training captions, if no value is given)",
     )
     parser.add_argument(
         "--exclude_images",
         metavar="IDS",
         nargs="?",
         const=TRAINED,
-        help="also report metrics without the images that the model was trained on: a file of "
-        "image ids, one per line, a file of captions, `karpathy_train` (train and restval) or "
-        "`trained` (the model's own training images, the default)",
+        help="also report metrics without these images: a file with one image id per line, a file "
+        "of captions, `karpathy_train` (train and restval of Karpathy's split of COCO), or "
+        "`trained` (the model's training images, if no value is given)",
     )
     parser.add_argument(
         "--data_root",
@@ -107,7 +108,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--long",
         action="store_true",
-        help="print all subsets, notes and download instructions",
+        help="print all subsets, notes and download hints",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite the results in --out")
     return parser

@@ -38,69 +38,91 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo scenes",
-        description="Render scenes into a folder, or write a contact sheet of a folder.",
+        description="Render synthetic scenes with captions into a folder, or write files about "
+        "such a folder.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    rendering = CommandParser(description="Render scenes with captions, units and foils.")
-    _add_rendering(rendering, n=1500, size=48, samples="16; from 128 pixels on 64")
+    rendering = CommandParser(
+        description="Render scenes of CLEVR's shapes with captions, units and foils."
+    )
+    _add_rendering(rendering, n=1500, size=48, samples="16, or 64 if --size is at least 128")
     rendering.add_argument(
-        "--objects", default="2-2", help="minimum and maximum number of objects, such as 2-4"
+        "--objects",
+        default="2-2",
+        help="minimum and maximum number of objects per scene, such as 2-4",
     )
     rendering.add_argument(
         "--held_out",
         help="colour-shape pairs to keep out of training, such as 'red cube,blue sphere'; '' for "
-        "none",
+        "none; by default, two per shape",
     )
-    grid = CommandParser(description="Render pairs of objects with 8 colours and 8 shapes.")
+    grid = CommandParser(
+        description="Render scenes of two objects, with 8 colours and 8 shapes. Training never "
+        "shows a block of 3 x 3 colour-shape pairs."
+    )
     _add_rendering(grid, n=2500, size=64, samples="48")
     grid.add_argument(
         "--block_seed",
         type=int,
         default=0,
-        help="the seed of the block of held-out colour-shape pairs",
+        help="the seed that selects these 3 x 3 pairs",
     )
-    pairs = CommandParser(description="Render pairs of scenes that differ in one swap.")
+    pairs = CommandParser(
+        description="Render pairs of scenes in which two objects swap a colour, size, material or "
+        "quantity."
+    )
     _add_rendering(pairs, n=400, size=96, samples="64")
-    world = CommandParser(description="Render scenes of everyday objects with five captions each.")
+    world = CommandParser(
+        description="Render cartoon scenes of everyday objects, with five captions each."
+    )
     _add_drawing(world, n=50_000)
     world.add_argument(
         "--split",
         choices=["train", "val", "test"],
         default="train",
-        help="the split; splits have different scenes, and val and test have foils",
+        help="the split to render; splits have different scenes, and val and test also have foils "
+        "of captions",
     )
     world_pairs = CommandParser(
-        description="Draw pairs of scenes whose captions have the same words."
+        description="Render pairs of cartoon scenes whose captions have the same words in another "
+        "order."
     )
     _add_drawing(world_pairs, n=400)
     world_bindings = CommandParser(
-        description="Draw pairs of scenes with exchanged colours, half of them with held-out pairs."
+        description="Render pairs of cartoon scenes in which two objects swap colours. Half of "
+        "them test combinations of colour and object that are kept out of training."
     )
     _add_drawing(world_bindings, n=800)
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="the colour-object pairs that only scenes of the split `unseen_true` have",
+        help="combinations of colour and object that only scenes of the split `unseen_true` show",
     )
     image_half_truths = CommandParser(
-        description="Draw pairs of scenes that differ in one detail, each with a text."
+        description="Render pairs of cartoon scenes that differ in one detail, with a caption each."
     )
     _add_drawing(image_half_truths, n=800)
-    hashing = CommandParser(description="Print the SHA-256 of the scenes of a folder.")
+    hashing = CommandParser(
+        description="Print the SHA-256 of the pixels, graphs and captions of a folder of scenes."
+    )
     hashing.add_argument("folder", help="the folder of rendered scenes")
-    hashing.add_argument("--expected", help="the hash that the folder should have")
-    negatives = CommandParser(description="Write the attribute swaps of training captions.")
+    hashing.add_argument("--expected", help="fail if the hash is not this one")
+    negatives = CommandParser(
+        description="Write the attribute swap of each training caption, and a scene that shows it."
+    )
     negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
         "--out",
         required=True,
         type=Path,
-        help="the file to write (.jsonl), for NegativeImages and Replay",
+        help="the file to write (.jsonl), which NegativeImages and Replay read",
     )
     negatives.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
-    sheet = CommandParser(description="Write a contact sheet of a folder.")
+    sheet = CommandParser(
+        description="Write a contact sheet: the first scenes of a folder with their captions."
+    )
     sheet.add_argument("folder", help="the folder of rendered scenes")
-    sheet.add_argument("--out", required=True, help="the PNG to write")
+    sheet.add_argument("--out", required=True, help="the PNG file to write")
     sheet.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     sheet.add_argument("--n", type=integer_at_least(1), default=24, help="number of scenes")
     sheet.add_argument("--split", help="a split of the folder, such as train (default: all)")
@@ -158,7 +180,7 @@ def parser() -> CommandParser:
 
 def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> None:
     """Adds the flags of the commands that trace rays, with their defaults."""
-    note = "; from 128 on, images have CLEVR's camera view"
+    note = "; images of at least 128 pixels have CLEVR's camera view"
     _add_drawing(parser, n, size, note)
     parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
 

@@ -86,20 +86,19 @@ def parser() -> CommandParser:
     parser = CommandParser(
         prog="zoo study",
         formatter_class=RawDescriptionHelpFormatter,
-        description="Train, evaluate and compare the runs of a study file: recipes x overlays x "
-        "seeds.\nFinished runs are not repeated, and an interrupted run resumes from its last "
-        "checkpoint.\n\n"
+        description="Train, evaluate and compare the runs of a study file: one run per recipe, "
+        "overlay and seed.\nFinished runs are not repeated, and an interrupted run resumes from "
+        "its last checkpoint.\n\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT\n"
-        "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT   # on a small scale\n"
-        "  zoo study world_objectives scenes_first_try --objective my_package.MyLoss\n"
-        "  zoo study methods_on_coco --data_root DATA_ROOT --list          # list the runs",
+        "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT  # on a small scale\n"
+        "  zoo study world_objectives scenes_first_try --objective my_package.MyLoss  # your loss\n"
+        "  zoo study methods_on_coco --data_root DATA_ROOT --list  # list the runs",
     )
     parser.add_argument(
         "study",
         nargs="+",
         metavar="STUDY",
-        help="a study file or the name of a shipped study (`zoo ls studies`), followed by files "
-        "that override it",
+        help="a study: a file or a name of `zoo ls studies`; further ones override its settings",
     )
     parser.add_argument("--data_root", metavar="DIR", help="the folder of images and captions")
     parser.add_argument(
@@ -113,7 +112,7 @@ def parser() -> CommandParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="your own objective to train in addition, as MODULE.CLASS; may be repeated",
+        help="a custom objective to train as well, as MODULE.CLASS; may be repeated",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the runs with their numbers and progress"
@@ -122,8 +121,8 @@ def parser() -> CommandParser:
         "--run_number",
         type=integer_at_least(0),
         metavar="K",
-        help="execute only the run with this number, as a task of a job array does, and print no "
-        "table",
+        help="execute only the run with this number (see --list), and print no table. Tasks of a "
+        "job array use this",
     )
     parser.add_argument("--table", action="store_true", help="print the table of the finished runs")
     parser.add_argument(
@@ -138,24 +137,26 @@ def parser() -> CommandParser:
         "--slurm",
         nargs="*",
         metavar="NAME=VALUE",
-        help="submit the remaining runs to SLURM with submitit, with parameters of its executor",
+        help="submit the remaining runs to SLURM with submitit, with these parameters, such as "
+        "slurm_partition=gpu",
     )
     parser.add_argument(
         "--search",
         action="store_true",
-        help="search the settings for which the study gives ranges, using validation captions, and "
-        "write the best settings of each row as an overlay",
+        help="instead, tune the settings for which the study gives ranges, on validation "
+        "captions. The best settings of each row of the table are written as an overlay",
     )
     version_group = parser.add_mutually_exclusive_group()
     version_group.add_argument(
         "--rerun_mismatched",
         action="store_true",
-        help="delete and repeat runs made with another study file, other data or other code",
+        help="delete and repeat runs that were made with another study file, other data or other "
+        "code",
     )
     version_group.add_argument(
         "--any_version",
         action="store_true",
-        help="accept runs of another version of the code",
+        help="accept runs that were made with another version of the code",
     )
     return parser
 

@@ -365,22 +365,21 @@ def add_extractor_arguments(parser: CommandParser) -> None:
         type=UnitExtractor,
         metavar="CLASS",
         default={"class_path": "zoo.units.RuleExtractor"},
-        help="the class that extracts units and foils, from `zoo ls extractors` or a custom class; "
-        "set its arguments as in --extractor.seed 3",
+        help="a name of `zoo ls extractors` or a custom class. Flags such as --extractor.seed 3 "
+        "set its arguments",
     )
     parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the extractor's tagger, from `zoo ls taggers` or a custom class; short for "
-        "--extractor.tagger",
+        help="a name of `zoo ls taggers` or a custom class; short for --extractor.tagger",
     )
 
 
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
-        prog="zoo units", description="Extract units of captions and their foils."
+        prog="zoo units", description="Extract units and foils from captions, and inspect them."
     )
     commands = parser.add_subcommands(dest="command", required=True)
     extract_parser = CommandParser(description="Write the units and foils of captions to a file.")
@@ -405,10 +404,11 @@ def parser() -> CommandParser:
         "--splits",
         type=str,
         nargs="+",
-        help="the splits to use, by their names in the source (default: all)",
+        help="names of the splits to use, as in the captions file (default: all)",
     )
     count_parser = CommandParser(
-        description="Count heads, attributes and relations of captions, by which rules draw foils."
+        description="Count the nouns, attributes and relations in captions. `zoo units extract "
+        "--extractor.counts FILE` draws foils by these counts."
     )
     add_caption_arguments(count_parser)
     count_parser.add_argument("--out", type=str, required=True, help="the file to write")
@@ -417,24 +417,24 @@ def parser() -> CommandParser:
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="the tagger, from `zoo ls taggers` or a custom class (default: TextBlob's)",
+        help="a name of `zoo ls taggers` or a custom class (default: TextBlobTagger)",
     )
     count_parser.add_argument(
         "--min_count",
         type=PositiveInt,
         default=1,
-        help="leave out values that are counted less often in their context",
+        help="leave out entries with a smaller count",
     )
     show_parser = CommandParser(
-        description="Print records of a units file, each unit with its foils."
+        description="Print captions of a units file, with their units and foils."
     )
     show_parser.add_argument("file", type=str, help="a units file, or a folder of them")
     show_parser.add_argument(
-        "--n", type=NonNegativeInt, default=10, help="number of records to print"
+        "--n", type=NonNegativeInt, default=10, help="number of captions to print"
     )
     show_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     report_parser = CommandParser(
-        description="Summarize a units file, or compare two files of the same captions."
+        description="Summarize a units file, or compare two units files of the same captions."
     )
     report_parser.add_argument("file", type=str, help="a units file, or a folder of them")
     report_parser.add_argument(
@@ -444,23 +444,26 @@ def parser() -> CommandParser:
         "--n", type=NonNegativeInt, default=6, help="number of captions to sample"
     )
     report_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
-    report_parser.add_argument("--out", type=str, help="a page to write (.html); by default none")
+    report_parser.add_argument(
+        "--out", type=str, help="an HTML page to write (.html); by default, none"
+    )
     report_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing page"
     )
     report_parser.add_argument(
         "--data_root",
         type=str,
-        help="the folder of the page's images (default: the folders of the units files)",
+        help="the folder of the images for the page (default: the folders of the units files)",
     )
     audit_parser = CommandParser(
-        description="Sample a sheet of units and foils for manual evaluation, or count the "
-        "verdicts of one."
+        description="Write a sheet of sampled units and foils for manual evaluation, or count the "
+        "verdicts in a completed sheet."
     )
     audit_parser.add_argument(
         "file",
         type=str,
-        help="a units file or a folder of them to sample from; or a sheet (.csv) to count",
+        help="a units file or a folder of them, to sample from; or a completed sheet (.csv), to "
+        "count",
     )
     audit_parser.add_argument(
         "--n", type=PositiveInt, default=200, help="number of units to sample"
@@ -468,11 +471,12 @@ def parser() -> CommandParser:
     audit_parser.add_argument(
         "--captions",
         type=PositiveInt,
-        help="sample this number of captions with all their units, to count missed units too",
+        help="instead, sample this many captions with all their units, so that missed units can "
+        "be counted",
     )
     audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     audit_parser.add_argument(
-        "--edit", type=str, help="sample only foils of this edit, such as argument_swap"
+        "--edit", type=str, help="sample only foils of this kind of edit, such as argument_swap"
     )
     audit_parser.add_argument(
         "--out",

@@ -1,4 +1,4 @@
-"""Costs: what a training step takes of devices, on paper."""
+"""Costs: estimates of memory and time."""
 
 import lazy_loader
 

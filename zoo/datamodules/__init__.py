@@ -1,4 +1,4 @@
-"""Datamodules, which yield batches of captions with their images, negatives and units."""
+"""Data modules: batches of training captions, and of benchmark cases."""
 
 import lazy_loader
 

@@ -19,14 +19,15 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
     """Only benchmarks, without captions for a loss.
 
     Args:
-        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options.
-        data_root: Folders of annotations and images, one or several.
-        quiet: Whether to leave out the table of results.
-        cache: The cache of the vectors of images and texts, so that further runs need not encode
-            them; null encodes everything again. Tokens are only cached with its option `tokens`.
-        long: Whether the table shows every subset and note even if there are many.
-        **settings: The other arguments of `Evaluation`. The logger's folder takes the place of
-            `out` if that is None.
+        benchmarks: Names, such as `sugarcrepe` or `pairs:FILE.csv`, or benchmark classes with
+            arguments.
+        data_root: One or several folders of annotations and images.
+        quiet: Whether to print no table of results.
+        cache: Stores the vectors of images and texts, so that later runs need not encode them
+            again. null stores nothing. Tokens are only stored with its option `tokens`.
+        long: Whether the table shows all subsets and notes, even if there are many.
+        **settings: The other arguments of `Evaluation`. If `out` is None, the logger's folder takes
+            its place.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.

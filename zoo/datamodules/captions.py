@@ -79,63 +79,66 @@ class CaptionDataModule(Ranged, CaptionData):
     Training can be resumed between any two batches.
 
     Args:
-        train: Captions to train on. Several readers make one data set: without weights, every
-            caption is a row of each epoch.
-        image_roots: Data roots, such as the folder that contains `coco` or `flickr30k`, and folders
-            that paths in captions files are relative to.
-        val: Captions of the validation loss, of one reader or several. Without it, `val_share` or
-            `val_images` of the training images are held out, or there is no validation loss.
-        val_share: Share of the images to hold out, with all of their captions.
-        val_images: Number of images to hold out, instead of a share.
-        batch_size: Rows per step over all devices, without hard images. It must be a multiple of
-            the number of devices.
+        train: Captions to train on, from one or several readers (`zoo ls readers`).
+        image_roots: Folders of images. These are data roots, such as the folder that contains
+            `coco` or `flickr30k`, and folders that image paths in captions files are relative to.
+        val: Captions for the validation loss, from one or several readers. Without it, `val_share`
+            or `val_images` can hold out training images. If none of the three is set, there is no
+            validation loss.
+        val_share: Share of the training images to hold out, with all of their captions.
+        val_images: Number of training images to hold out, instead of a share.
+        batch_size: Rows per step over all devices, not counting `hard_images`. It must be a
+            multiple of the number of devices.
         val_batch_size: Rows per validation step over all devices; `batch_size` if None.
-        negatives: Generators of sentence negatives, one column each.
-        positives: Generators of further texts that are true of a caption's image, one column each.
+        negatives: Generators of wrong captions (`zoo ls negatives`). Each makes one per row.
+        positives: Generators of further true texts of an image (`zoo ls positives`). Each makes one
+            per row.
         caption_generator: Draws the caption of each row from the texts of its image, such as
-            sentences of long captions (SubCaptions). Negatives are made of the drawn text. Where
-            nothing can be drawn, and if None, the row has its caption. Long captions are then
-            truncated without being counted.
-        negative_images: Images that do not match captions, from a file.
-        joined: Whether every row joins two images and their captions (CLIC), which adds a further
-            positive with the captions in reverse order. `alternate` joins them in every other
-            training step of an epoch, starting with the first; the other steps have single images
-            with only their captions, as in CLIC's public script.
-        source_negatives: Whether one of the negatives in the source of a caption is drawn as the
-            first column of negatives.
+            sentences of long captions (`SubCaptions`). Negatives are made from the drawn text. If
+            it is None, or nothing can be drawn, the row has its own caption. With a generator,
+            truncated captions are not counted.
+        negative_images: A file that names, for each caption, an image that does not match it.
+        joined: Whether each row joins two images into one, with both captions, as CLIC does. This
+            adds a positive, which has the captions in reverse order. `alternate` joins images only
+            in every other step of an epoch, starting with the first. The other steps have single
+            images with only their captions, as in CLIC's public script.
+        source_negatives: Whether each row gets one of the negatives that the captions file has for
+            its caption. It comes before those of `negatives`.
         units: Draws units and foils from a units file.
-        hard_images: Whether every row adds one of its companions, with its own caption and
-            negatives (NegCLIP). In validation, only companions that are never rows themselves are
-            added (TROHN-Img).
+        hard_images: Whether each row adds a similar image that its captions file names, with its
+            own caption and negatives (NegCLIP). Validation adds only images that are never rows
+            themselves (TROHN-Img).
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
-            they are drawn once, before the first.
-        features: Encodes images and texts once, for frozen towers, and reads them from a folder. It
-            needs augmentation off and `resample` false.
-        captions_per_image: 'all' makes every caption a row of an epoch, 'one' draws one per image
-            and epoch.
-        train_weights: The expected share of each reader of `train` in the rows of an epoch, up to a
-            common factor. An epoch has as many rows as the readers together; captions of a reader
-            are drawn again only after all of them were drawn. A reader of weight 0 is not read.
-        seed: Seed of order, augmentation, negatives and units. If None, the command line takes
-            seed_everything; otherwise it is 0.
-        workers: Number of processes that load data, per device. None takes one fewer than there
-            are CPU cores for each GPU, but at least 2 and at most 8, or 2 without a GPU.
-        expected_images: Expected number of training images; another number is an error.
-        truncation: Whether captions over the context length are truncated; their number in a
-            sample is reported. Otherwise all captions are checked, and such captions are an error.
-        tolerate_missing: Whether missing images are left out, counted and reported.
-        tolerate_broken: Whether rows of images that cannot be decoded are left empty, counted and
-            reported.
-        evaluation: Benchmarks to run with every validation.
-        upright: Whether the EXIF orientation of custom images is applied. It never is for published
-            images.
-        background: Colour under transparent pixels of custom images, such as white. None shows the
+            they are drawn once, before the first epoch.
+        features: Stores the outputs of frozen towers in a folder, so that images and texts are
+            encoded only once. It needs augmentation off and `resample` false.
+        captions_per_image: `all` makes every caption a row of an epoch. `one` draws one caption per
+            image in each epoch.
+        train_weights: Relative weights of the readers of `train`. A reader with weight 2 has on
+            average twice as many rows as one with weight 1, and a reader with weight 0 is not read.
+            An epoch has as many rows as without weights. Captions of a reader repeat only after all
+            of them were drawn.
+        seed: Seed of order, augmentation, negatives and units. With None, commands use
+            `seed_everything`, and Python uses 0.
+        workers: Number of data-loading processes per device. With a GPU, None is the number of CPU
+            cores per GPU minus one, but at least 2 and at most 8. Without a GPU, it is 2.
+        expected_images: Expected number of training images. Another number is an error.
+        truncation: Whether captions over the context length are truncated. Their number in a sample
+            is reported. If false, all captions are checked, and such captions are an error.
+        tolerate_missing: Whether missing images are left out, and their number is reported.
+            Otherwise they are an error.
+        tolerate_broken: Whether rows of images that cannot be decoded are left empty, and their
+            number is reported. Otherwise they are an error.
+        evaluation: Benchmarks to run at every validation.
+        upright: Whether the EXIF orientation of custom images is applied. It is never applied to
+            images of published data sets.
+        background: Colour of transparent pixels of custom images, such as white. None shows the
             colour that these pixels hide.
-        decoder: The decoder that also resizes images. `torchvision` is more than twice as fast as
-            `pil`, and its pixels differ by one grey level at most. It decodes JPEGs; PIL decodes
-            other files. Benchmarks do not use this setting.
-        image_cache: Decodes and resizes training images once, and reads them from a folder. Random
-            crops are still drawn in every epoch.
+        decoder: The library that decodes and resizes JPEGs; PIL always decodes other files.
+            `torchvision` is more than twice as fast as `pil`, and its pixels differ by at most one
+            grey level. Benchmarks do not use this setting.
+        image_cache: Stores decoded and resized training images in a folder, so that they are
+            decoded only once. Random crops are still drawn in every epoch.
 
     Raises:
         ZooError: An argument or its data is wrong. Errors that can be detected before the first

@@ -1,1 +1,1 @@
-"""Published data sets: which files they have, and downloading them."""
+"""Downloads: the files of published data sets."""

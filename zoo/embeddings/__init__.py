@@ -1,1 +1,1 @@
-"""Embeddings on disk: one format of files, one bound on their size, one lock."""
+"""Embeddings: stores vectors of images and texts on disk."""

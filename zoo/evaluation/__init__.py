@@ -1,4 +1,4 @@
-"""Evaluation: the engine that scores the cases of benchmarks, judges and reports them."""
+"""Evaluation: the engine that scores benchmarks, and wrappers of other models."""
 
 import lazy_loader
 

@@ -78,38 +78,40 @@ class Evaluation(Ranged):
     """A run of benchmarks on a model, which can be repeated during `fit`.
 
     Args:
-        benchmarks: Names, such as sugarcrepe or pairs:FILE.csv, or benchmarks with their options;
-            `all`, or `suite:NAME` for those of a preset.
-        data_root: Folders of annotations and images, one or several. A file is read from the first
+        benchmarks: Names, such as `sugarcrepe` or `pairs:FILE.csv`, or benchmark classes with
+            arguments; `all`, or `suite:NAME` for those of a preset.
+        data_root: One or several folders of annotations and images. A file is read from the first
             folder that has it.
-        out: Folder of results.json and cases.parquet; None writes nothing.
-        presets: Protocols of scoring and averaging, `official` if None. The first is logged.
+        out: Folder of results.json and cases.parquet. With None, only `zoo validate` writes them,
+            to its run folder.
+        presets: Rules for ties and averages (`zoo ls presets`); `official` if None. The logger gets
+            the values of the first preset.
         image_batch: Number of images that are encoded at once.
         text_batch: Number of texts that are encoded at once.
-        window_bytes: Bytes of tokens that are in memory at once, for heads that read tokens.
-        shortlist: Number of candidates by cosine that a head re-ranks, if scoring all pairs of a
-            gallery is too expensive.
-        workers: Number of processes that load images, per device.
-        trained_images: References of images that the model was trained on.
+        window_bytes: Maximum bytes of tokens in memory at once, for heads that read tokens.
+        shortlist: Number of candidates that a head re-ranks in a large gallery, if scoring all
+            pairs is too expensive. The cosine selects them.
+        workers: Number of image-loading processes per device.
+        trained_images: References of images that the model was trained on, such as `coco:391895`.
         overwrite: Whether existing results in `out` may be overwritten.
         upright: Whether the EXIF orientation of custom images is applied. Images of published
-            benchmarks are always decoded like in their scripts.
-        background: Colour under transparent pixels of custom images, such as white. None shows the
+            benchmarks are always decoded as in their scripts.
+        background: Colour of transparent pixels of custom images, such as white. None shows the
             colour that these pixels hide.
-        familiar_with: Captions by whose bindings cases are split: a table of bindings, a units
-            file, a file of captions, `coco` for COCO's training captions, or `training` for the
-            captions that the model was trained on.
-        reference_models: Models whose published numbers are shown next to the run's (`zoo ls
-            models`).
-        exclude_images: Images whose cases are left out of additional metrics, shown next to the
-            full ones: a file with one image per line, a file of captions, `karpathy_train` for
-            Karpathy's train and restval, or `trained` for the images that the model was trained on.
-        fast_images: Whether torchvision decodes and resizes images instead of PIL. Published
-            numbers were measured with PIL.
-        require: Whether it is an error if a benchmark cannot be run, for example because files are
+        familiar_with: Splits cases by whether their attribute-object pairs occur in these captions:
+            a file of captions, a units file, a table of `zoo bindings`, `coco` for COCO's training
+            captions, or `training` for those that the model was trained on.
+        reference_models: Models of `zoo ls models` whose published results are shown next to those
+            of this run.
+        exclude_images: Adds metrics that leave out the cases of these images: a file with one image
+            per line, a file of captions, `karpathy_train` for train and restval of Karpathy's split
+            of COCO, or `trained` for the images that the model was trained on.
+        fast_images: Whether torchvision decodes and resizes images instead of PIL. This is faster,
+            but published results used PIL.
+        require: Whether a benchmark that cannot be run is an error, for example because files are
             missing.
-        limit: The most cases per subset, and the most images of a gallery, for a quick test; None
-            for all.
+        limit: Maximum number of cases per subset and of images per gallery, for a quick test. None
+            is all.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.

@@ -1,4 +1,4 @@
-"""Familiarity: which attribute-object bindings of a case occur in training captions (BindSplit)."""
+"""Familiarity: which attribute-object pairs and images were seen in training (BindSplit)."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Heads, which score encoded images against encoded texts, one file each."""
+"""Heads: scores of encoded images and texts, one module per method."""
 
 import lazy_loader
 

@@ -30,15 +30,15 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class ComCLIP(Cosine):
-    """Cosine of a text and the image plus its weighted sub-images of the text's phrases.
+    """Cosine after adding the crops that best match the text's phrases to the image vector.
 
-    It changes how a model is evaluated. In training, images have no sub-images and texts no
-    phrases, so that the head trains like `Cosine`.
+    Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
     Args:
-        views: What makes views of images, to which the image itself is added. None takes `Overlap`.
-        segments: What makes phrases of texts. None takes `Triplets`.
-        chunk: How many numbers are in memory at once while pairs are scored, in millions.
+        views: Cuts images into crops (views), to which the whole image is added. By default,
+            `Overlap`.
+        segments: Splits texts into phrases. By default, `Triplets`.
+        chunk: The maximum number of values in memory while pairs are scored, in millions.
         scale: The initial scale of cosines, above 0. None takes the backbone's.
         max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
             scale is higher, that initial value is the bound instead.

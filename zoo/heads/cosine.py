@@ -14,7 +14,7 @@ from zoo.heads.base import Head, without_autocast_and_tf32
 
 
 class Cosine(Head):
-    """Cosine similarity of the pooled vectors, times a learned scale.
+    """Cosine of the pooled image and text vectors, times a trained scale.
 
     Args:
         scale: The initial scale of cosines, above 0. None takes the backbone's.

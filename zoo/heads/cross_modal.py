@@ -37,12 +37,13 @@ WHOLE_TEXTS = (
 
 
 class CrossModal(Head):
-    """A small transformer that reads an image and a text together and scores the pair.
+    """A small transformer that scores a pair from patches and text tokens, or from pooled vectors.
 
-    The paper only specifies granularity and layers.
+    The paper specifies only `granularity` and `layers`.
 
     Args:
-        granularity: What is read: `local` is patches and tokens, `global` the pooled vectors.
+        granularity: What the transformer reads: patches and tokens (`local`), or pooled vectors
+            (`global`).
         layers: Blocks of the transformer; 4 in the paper, which tried 1 to 4.
         width: Its width d. 512, with an ffn of 2,048, gives the paper's parameter count.
         ffn: The hidden width of a block.

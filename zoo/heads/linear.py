@@ -18,7 +18,9 @@ from zoo.support.tensors import read_tensors
 
 
 class Linear(Cosine):
-    """Cosine of pooled vectors after a linear map of one or both sides, initially the identity.
+    """Cosine after a trained linear map of the text vector, the image vector, or both.
+
+    Before training, the map is the identity.
 
     Args:
         side: Which vectors are mapped: those of the `text`, of the `image`, or `both`.

@@ -21,15 +21,15 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class MaxSim(Head):
-    """The mean over words of each word's similarity to its most similar patch.
+    """The mean, over text tokens, of each token's highest cosine with an image patch.
 
     Args:
         layer: The block whose projected tokens are read: -1 is the last.
         cls_patch: Whether the image's CLS patch is included.
         start_token: Whether the text's start token is included. Set it for token sets without a
             start token, such as a caption's segments.
-        chunk: How many similarities of words and patches are in memory at once, in millions; they
-            are recomputed in the backward pass.
+        chunk: The maximum number of similarities in memory while pairs are scored, in millions.
+            They are recomputed in the backward pass.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
         max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
             scale is higher, that initial value is the bound instead.

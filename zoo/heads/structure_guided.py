@@ -21,15 +21,14 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class StructureGuided(MaxSim):
-    """The mean over a text's segments of each segment's similarity to its most similar view.
+    """The mean, over the text and its phrases, of each one's highest cosine with a crop.
 
-    It changes how a model is evaluated. In training, an image is its only view and a text its only
-    segment, so that the head trains like `Cosine`.
+    Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
     Args:
-        views: What makes views of images. None takes `Overlap`, the paper's choice.
-        segments: What makes segments of texts. None takes `Coarse`, the paper's choice.
-        chunk: How many numbers are in memory at once while pairs are scored, in millions:
+        views: Cuts images into crops (views). By default, `Overlap`, as in the paper.
+        segments: Splits texts into phrases. By default, `Coarse`, as in the paper.
+        chunk: The maximum number of values in memory while pairs are scored, in millions:
             similarities, or entries of the views' vectors if these are more.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
         max_scale: The upper bound of a trained scale, applied after every step. If the backbone's

@@ -30,15 +30,15 @@ POOLING = "visual_proj."  # the pooling's names in FLAIR's files begin with it
 
 
 class TextConditionedPooling(Head):
-    """Cosine of a text with the image as that text pools it: FLAIR's attention over patches.
+    """Cosine after attention pools the image's patches, with the text as query (FLAIR).
 
     Args:
-        attention_heads: Attention heads; the width of the pooled vectors must be a multiple of
-            their number.
-        chunk: How many numbers are in memory at once while pairs are scored, in millions; they
-            are recomputed in the backward pass.
-        weights: A file of FLAIR's weights, from which the pooling, the scale and the bias are read.
-            None starts the pooling at random.
+        attention_heads: The number of attention heads. It must divide the width of the pooled
+            vectors.
+        chunk: The maximum number of values in memory while pairs are scored, in millions. They are
+            recomputed in the backward pass.
+        weights: A file of FLAIR's weights, from which pooling, scale and bias are read. By default,
+            the pooling starts at random.
         scale: The initial scale of cosines, above 0. FLAIR starts at 1 / 0.07. None takes the
             backbone's.
         max_scale: The upper bound of a trained scale, applied after every step. If the scale of a

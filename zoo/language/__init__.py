@@ -1,4 +1,4 @@
-"""Language: taggers, WordNet and inflection; no other package uses these libraries directly."""
+"""Language: part-of-speech taggers, WordNet and inflection."""
 
 import lazy_loader
 

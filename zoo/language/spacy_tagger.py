@@ -11,10 +11,10 @@ SPACY_MODEL = "en_core_web_sm"
 
 
 class SpacyTagger(Tagger):
-    """spaCy's tags, noun chunks and parts of speech, from an installed English pipeline.
+    """Tags and noun phrases from an installed English pipeline of spaCy.
 
     Args:
-        model: The package or folder of the pipeline.
+        model: The name of the pipeline's package, or its folder.
 
     Raises:
         ZooError: spaCy or the pipeline is not installed.

@@ -36,12 +36,12 @@ _PHRASE_OPENERS = ("DT", "PRP$", "CD")
 
 
 class TextBlobTagger(Tagger):
-    """The Brill lexicon and chunk rules of TextBlob.
+    """Tags and noun phrases from TextBlob's lexicon and rules, without a download.
 
-    It needs no download and tags tens of thousands of captions per second. TextBlob's tokeniser is
-    not used, since it returns no offsets and splits "man's" into three tokens. Some wrong tags are
-    corrected: "is skiing" and "dog chases the" were nouns, "a stand" was a verb, "top of" and any
-    word with a hyphen were adjectives.
+    It tags tens of thousands of captions per second. TextBlob's tokeniser is not used, since it
+    returns no offsets and splits "man's" into three tokens. Some wrong tags are corrected: "is
+    skiing" and "dog chases the" were nouns, "a stand" was a verb, "top of" and any word with a
+    hyphen were adjectives.
     """
 
     name = "textblob"

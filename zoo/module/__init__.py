@@ -1,4 +1,4 @@
-"""Module: the one LightningModule, and what it leaves to others."""
+"""Module: `ZooModule`, teacher models and logged metrics."""
 
 import lazy_loader
 

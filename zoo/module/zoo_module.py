@@ -64,18 +64,18 @@ class ZooModule(Ranged, LightningModule):
     """Any backbone, head and objective, trained and measured.
 
     Args:
-        backbone: The towers.
-        objective: The loss; None for CLIP.
-        head: How pairs are scored; None for Cosine.
+        backbone: The image tower and the text tower.
+        objective: The loss. None is `CLIP`.
+        head: Computes the score of an image and a text. None is `Cosine`.
         optimizer: Learning rates and schedule.
-        seed: Seed of dropout and other noise, combined with the number of the step; at least 0.
-            None for that of seed_everything on the command line, else 0.
-        mask_same_image: Whether other *true* texts (captions, units) of a row's image are excluded
-            from its candidates. The papers do not exclude them.
-        mask_same_text: Whether true texts that equal a row's text are excluded from its candidates.
-            The papers do not exclude them.
-        tokens_in_bf16: Whether text tokens that the head reads, and their gradients, are sent
-            between devices in bf16. Pooled vectors keep their precision.
+        seed: Seed of dropout and other noise, at least 0. It is combined with the number of the
+            step. With None, commands use `seed_everything`, and Python uses 0.
+        mask_same_image: Whether other captions and units of the same image are not used as
+            negatives. The papers use them.
+        mask_same_text: Whether captions and units with the same words are not used as negatives.
+            The papers use them.
+        tokens_in_bf16: Whether devices exchange text tokens and their gradients in bf16, if the
+            head reads tokens. Pooled vectors keep their precision.
 
     Raises:
         ZooError: Head or objective need tokens that the backbone does not have, or the objective

@@ -110,19 +110,18 @@ DRAWS = 20
 
 
 class AROShuffle(NegativeGenerator):
-    """One of ARO's four perturbations, drawn at random.
+    """The caption with shuffled words, by one of the four rules of the ARO benchmark.
 
-    These are the sentence negatives of CS-CLIP's public code. They are also the perturbations of
-    ARO's order benchmark, so that a model trained on them has seen the kind of its test cases.
+    These are the sentence negatives of CS-CLIP's public code. A model trained on them has seen the
+    kind of change that ARO's order tests contain.
 
-    A draw that leaves the caption unchanged is repeated. If a kind cannot change it (one noun,
-    fewer than four words), the next kind is used. Punctuation is attached to words as in the
-    caption; separated by spaces, as published, it would make negatives recognisable.
+    A draw that leaves the caption unchanged is repeated. If a rule cannot change it (one noun,
+    fewer than four words), another rule is used. Punctuation stays attached to words, as in the
+    caption. As published, it is separated by spaces, which would make negatives recognisable.
 
     Args:
-        kinds: The perturbations to draw from: `shuffle_nouns_and_adj`,
-            `shuffle_allbut_nouns_and_adj`, `shuffle_within_trigrams`, `shuffle_trigrams`.
-        tagger: The tagger for words and tags. If None, TextBlob's.
+        kinds: The rules, one of which is drawn per caption. By default, all four.
+        tagger: The tagger that finds words and part-of-speech tags. By default, `TextBlobTagger`.
 
     Raises:
         ZooError: A kind does not exist.

@@ -11,16 +11,16 @@ from zoo.units.record import UnitRecord
 
 
 class Avoiding(NegativeGenerator):
-    """The negatives of another generator, except those that contain certain phrases.
+    """The negatives of another generator, except those that contain given phrases.
 
     A generator that adds words might otherwise use phrases that a split holds out of training.
 
     Args:
-        generator: The generator.
-        phrases: Phrases that no negative contains, such as `red cube`, in any case and with or
-            without a final s.
-        draws: The maximum number of draws per caption. If all contain a phrase, the caption has no
-            negative.
+        generator: The generator of the negatives.
+        phrases: The phrases to avoid, such as `red cube`. Case is ignored, and a final s may
+            follow.
+        draws: The maximum number of negatives drawn per caption. If all contain a phrase, the
+            caption has no negative.
 
     Raises:
         ZooError: `phrases` is empty.

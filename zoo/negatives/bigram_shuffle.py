@@ -14,14 +14,13 @@ _FINAL_MARKS = re.compile(r"\s*[^\w\s]*\s*$")
 
 
 class BigramShuffle(NegativeGenerator):
-    """The caption's words, two by two from the left, with the pairs in another order.
+    """The caption, cut into pairs of words, which are put into another order.
 
-    If the number of words is odd, the last word is not paired. Punctuation moves with the word
-    before it; punctuation at the end stays there. The public code separates all tokens by spaces,
-    so that "don't" becomes "do n't" and a full stop may be in the middle, which makes the negative
-    recognisable. An order that leaves the sentence unchanged is drawn again, up to ten times, as
-    published. A caption of fewer than three words has no
-    negative.
+    If the number of words is odd, the last word forms no pair. Punctuation moves with the word
+    before it, except at the end of the caption. The public code separates all tokens by spaces ("do
+    n't") and moves full stops, which makes the negative recognisable. If the order leaves the
+    caption unchanged, it is drawn again, up to ten times, as published. A caption of fewer than
+    three words has no negative.
     """
 
     name = "bigram_shuffle"

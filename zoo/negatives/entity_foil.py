@@ -15,13 +15,13 @@ _LEADING_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 
 
 class EntityFoilInPlace(NegativeGenerator):
-    """The caption with one of its entities replaced by one of its foils.
+    """The caption with one entity replaced by one of its foils, from the units file.
 
-    Entities that have foils and appear verbatim in the caption are equally likely, and so are the
-    foils of one entity. The foil takes the case of the entity, and an a or an before it is
+    All entities that have foils and appear verbatim in the caption are equally likely, as are the
+    foils of an entity. The foil takes the case of the entity. An "a" or "an" before it is
     corrected, or left out before a plural or a mass noun ("chopsticks"). If a man becomes a woman,
-    or the reverse, the caption's pronouns follow, unless it names someone else whom they may mean.
-    A caption without units, or whose foils do not fit, has no negative.
+    or the reverse, the caption's pronouns follow, unless they may mean someone else. A caption
+    without units, or whose foils do not fit, has no negative.
     """
 
     name = "entity_foil"

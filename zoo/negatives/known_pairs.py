@@ -12,16 +12,16 @@ from zoo.units.record import UnitRecord
 
 
 class KnownPairs(NegativeGenerator):
-    """The negatives of another generator whose pairs of consecutive words all occur in captions.
+    """The negatives of another generator in which all pairs of consecutive words occur in captions.
 
-    A swap may name a pair, such as `green cow`, that is true of no training image, so that a model
-    learns that it is false. Pairs with a word between them are not considered.
+    A swap may create a pair, such as `green cow`, that describes no training image. A model then
+    learns that the pair is false. Words that are not consecutive are not checked.
 
     Args:
-        generator: The generator.
-        captions: The reader of the captions, usually that of the training data.
-        draws: The maximum number of draws per caption. If all have an unknown pair, the caption has
-            no negative.
+        generator: The generator of the negatives.
+        captions: The reader of the captions whose pairs are allowed, usually the training data.
+        draws: The maximum number of negatives drawn per caption. If all have an unknown pair, the
+            caption has no negative.
     """
 
     name = "known_pairs"

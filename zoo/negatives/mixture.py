@@ -11,17 +11,17 @@ from zoo.units.record import UnitRecord
 
 
 class SwapOrFoil(NegativeGenerator):
-    """A swap of words within the caption, or an entity foil.
+    """A negative of one of two generators, such as a swap of words or an entity's foil.
 
-    CS-CLIP mentions a swap probability without a definition. In its public code it is the
-    probability of a swap as the sentence negative, and it is 1.
+    CS-CLIP's paper mentions a swap probability without a definition. In its public code, it is the
+    probability that the negative is a swap, and it is 1.
 
     Args:
-        swap: The generator of swaps; NegCLIPSwap if None.
-        foil: The generator of foils; EntityFoilInPlace if None.
-        sentence_swap_share: The probability of a swap, from 0 to 1.
-        fall_back: Whether a caption without a possible swap gets a foil, as in CS-CLIP's public
-            code. Otherwise it has no negative.
+        swap: The first generator. By default, `NegCLIPSwap`.
+        foil: The second generator. By default, `EntityFoilInPlace`.
+        sentence_swap_share: The probability of the first generator, from 0 to 1.
+        fall_back: Whether the second generator is used if the first finds no negative, as in
+            CS-CLIP's public code. Otherwise, the caption has no negative.
     """
 
     name = "swap_or_foil"

@@ -17,21 +17,22 @@ MIN_PHRASE = 3
 
 
 class NegCLIPSwap(NegativeGenerator):
-    """The caption with two of its phrases or words of the same kind swapped.
+    """The caption with two words or phrases of the same kind swapped, such as two nouns.
 
     There are six kinds: noun phrases of three or more words, verb phrases, singular nouns (NN),
     plural nouns (NNS), adverbs and adjectives. Each kind with two different members is equally
-    likely, regardless of its number of pairs, as in the public code. That code skips a kind if the
-    two drawn members are equal; here another pair is drawn. Whitespace, case and a or an are not
-    adapted ("holding an man").
+    likely, regardless of its number of pairs, as in the public code. If two drawn members are
+    equal, that code skips the kind; here, another pair is drawn. Whitespace, case and articles are
+    not adapted ("holding an man").
 
     Args:
-        tagger: The tagger for words, tags and phrases. If None, TextBlob's.
-        reorder_lists: Whether members joined by "and", "or" or a comma may be swapped, as
-            published, although "a white and black dog" is "a black and white dog".
-        skip_equivalent: Whether swaps that say the same as the caption are left out: those of list
-            members, adjectives of one noun, adverbs of one verb, and arguments of a symmetric
-            relation ("a man next to a woman"). As published, they are not.
+        tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
+            `TextBlobTagger`.
+        reorder_lists: Whether words joined by "and", "or" or a comma may be swapped, as published,
+            although "a white and black dog" means "a black and white dog".
+        skip_equivalent: Whether to omit all swaps that keep the meaning: of words joined as above,
+            adjectives of one noun, adverbs of one verb, or arguments of a symmetric relation ("a
+            man next to a woman"). As published, such swaps are made.
     """
 
     name = "negclip_swap"

@@ -27,21 +27,22 @@ DRAWS = 10
 
 
 class Replace(NegativeGenerator):
-    """The caption with one entity, attribute or relation changed.
+    """The caption with one noun, adjective, verb or preposition replaced.
 
-    A noun, an adjective or a verb is replaced by an antonym or a cousin in WordNet. A preposition
-    is replaced by another one from a list, drawn by frequency.
+    A noun, an adjective or a verb is replaced by an antonym or a cousin in WordNet (two steps up
+    and two steps down). A preposition is replaced by another one from a list, drawn by frequency.
 
-    Up to two alternatives are drawn for every word that can be changed, without replacement and by
-    weight, and one of all of them is used. So every word is about equally likely. The new word has
-    the form and the case of the old one, and an a or an before it is corrected.
+    For every word that can be changed, up to two alternatives are drawn by weight, without
+    replacement. One of all these alternatives is used, so that every word is about equally likely.
+    The new word takes the form and the case of the old one. An "a" or "an" before it is corrected.
 
     Args:
-        table: The table that `zoo negatives build` made from the captions.
-        min_entities: The number of noun phrases that a caption needs; 2 in the public code.
-        max_unknown: The maximum share of the captions' words that are missing from the table, from
-            0 to 1, since it may be built from other captions. Missing words are never changed.
-        tagger: The tagger that the table was made with. If None, it is found by its name in the
+        table: The table of alternatives, built from captions by `zoo negatives build`.
+        min_entities: The minimum number of noun phrases in a caption. As published, 2.
+        max_unknown: The maximum share of the captions' words, from 0 to 1, that may be missing from
+            the table, for example because it was built from other captions. Missing words are never
+            replaced.
+        tagger: The tagger that the table was built with. By default, it is found by its name in the
             table, which works for taggers of this package.
 
     Raises:

@@ -13,16 +13,16 @@ from zoo.units.rules.lexicon import parse_word_sets, same_meaning
 
 
 class ReplaceListed(NegativeGenerator):
-    """The caption with one word replaced by another word of the same list.
+    """The caption with one word replaced by another of the same list, such as another colour.
 
-    A list is drawn of those that have a word in the caption, then one of these words, then another
-    word of the list that the caption does not have. Words that mean the same by the package's
-    synonyms do not replace each other.
+    First, a list with a word in the caption is drawn, then one of these words. Its replacement is
+    drawn from the words of the list that are not in the caption. Synonyms (by the package's lists)
+    do not replace each other.
 
     Args:
-        file: Lists of words, one per line; `_` is a space, and a line that begins with `#` is a
-            comment. None takes the package's lists of colours, materials, patterns, sizes, states
-            and other attributes.
+        file: A text file with one list of words per line. `_` stands for a space, and lines that
+            begin with `#` are comments. By default, the package's lists: colours, materials,
+            patterns, sizes, states and other attributes.
 
     Raises:
         ZooError: The file cannot be read, or a line is a single word.

@@ -11,12 +11,12 @@ from zoo.units.record import UnitRecord
 
 
 class Replay(NegativeGenerator):
-    """The negatives of a file written by `zoo negatives export`, looked up by caption text.
+    """Negatives from a file of `zoo negatives export`, looked up by the text of the caption.
 
     Args:
-        file: JSON lines of `{"caption", "negative"}`, where a negative is null if there is none. If
-            a caption has several lines, one is drawn.
-        strict: Whether captions that are missing from the file are an error. Otherwise they have no
+        file: A file of JSON lines `{"caption", "negative"}`. The negative is null if there is none.
+            If a caption has several lines, one is drawn.
+        strict: Whether a caption that is missing from the file is an error. Otherwise, it has no
             negative.
 
     Raises:

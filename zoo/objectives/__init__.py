@@ -1,4 +1,4 @@
-"""Objectives: training losses over scores, one file per method."""
+"""Objectives: training losses, one module per method."""
 
 import lazy_loader
 

@@ -28,22 +28,22 @@ MOST_KINDS = 16
 
 
 class CECLIP(Objective):
-    """Contrasts captions with their negatives, and ranks negatives by an adaptive margin.
+    """NegCLIP's loss, plus a contrast of captions with negatives, and a ranking with margins.
 
-    Each generator of negatives is a kind with its own threshold. Thresholds start at 0, are saved
-    in the checkpoint and do not change in validation. A missing negative is left out of the first
-    term and counts as 0 in the second, as in the public code.
+    Each generator of negatives has its own margin, which adapts to the scores (`thresholds`).
+    Margins start at 0, are saved in the checkpoint, and do not change in validation. A missing
+    negative is left out of the contrast and counts as 0 in the ranking, as in the public code.
 
-    The public code has contrasted captions in three ways over time. This is the version of
-    February 2024, in which the positive pair is image and caption; the newest version takes the
-    first caption's first negative as the positive of every caption.
+    The public code has had three versions of the contrast. This is the version of February 2024,
+    whose positive pair is image and caption. In the newest version, the positive of every caption
+    is the first negative of the first caption.
 
     Args:
-        lambda_imc: Weight of the intra-modal contrast of captions and negatives.
-        lambda_cmr: Weight of the cross-modal ranking.
-        theta_max: The upper bound of the thresholds, in logits.
-        global_negatives: Whether negatives enter the global loss, as in the public script. Without
-            them the global loss is CLIP's.
+        lambda_imc: Weight of the contrast of captions with negatives (intra-modal contrast).
+        lambda_cmr: Weight of the ranking of captions above negatives (cross-modal ranking).
+        theta_max: The upper bound of the margins, in logits.
+        global_negatives: Whether images also choose among negatives in the global loss, as in the
+            public script. Without them, the global loss is CLIP's.
 
     Examples:
         After a step, the threshold is the gap between captions and negatives, in the `batch` and

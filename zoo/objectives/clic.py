@@ -24,12 +24,15 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CLIC(Objective):
-    """Contrasts several true texts of an image with the image's own negatives.
+    """CLIP's loss over several true captions per image, plus a choice between them and negatives.
+
+    A third term brings the vectors of the first two captions closer together. Batches of single
+    images use only CLIP's loss.
 
     Args:
-        lambda_cont: Weight of the contrastive loss.
-        lambda_sneg: Weight of the loss over each image's own negatives.
-        lambda_uni: Weight of the distance between the caption and its first further positive.
+        lambda_cont: Weight of CLIP's loss over the captions.
+        lambda_sneg: Weight of the choice between each caption and the image's negatives.
+        lambda_uni: Weight of the squared distance between the vectors of the first two captions.
 
     Examples:
         The terms of the loss on the `batch` and `scores` in the example of `zoo.scores.Scores`:

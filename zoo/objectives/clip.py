@@ -15,7 +15,7 @@ from zoo.scores import EqualScores, Scores
 
 
 class CLIP(Objective):
-    """The symmetric contrastive loss of images and captions.
+    """CLIP's loss: each image chooses its caption, and each caption its image.
 
     Examples:
         Each image has cosine 1 with its caption and 0 with the other one, in the `batch` and

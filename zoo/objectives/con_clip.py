@@ -16,10 +16,10 @@ from zoo.scores import Scores
 
 
 class CoNCLIP(Objective):
-    """Contrasts images and negative images with captions and negated captions.
+    """CLIP's loss, extended by negated captions and by images that match them (negative images).
 
-    The first column of negatives holds the captions of the negative images. A row without a
-    negative image is left out of the third mean and adds no column to the second.
+    The first generator of negatives gives the negated captions. A row without a negative image is
+    left out of the third mean and adds no column to the second.
 
     Examples:
         The negative images of the `batch` in the example of `zoo.scores.Scores` are as hard as its

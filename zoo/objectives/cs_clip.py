@@ -27,16 +27,16 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CSCLIP(Objective):
-    """Component supervision: contrasts each unit with its foil and with units of other images.
+    """NegCLIP's loss, plus a contrast of each unit with its foil and with units of other images.
 
-    A row without a k-th unit is left out of the k-th means; its image remains a column.
+    A row without a k-th unit is left out of the k-th means. Its image remains a candidate.
 
     Args:
-        lambda_u: Weight of the unit loss (Eq. 6; Table 3 has 0.1 to 1).
-        global_negatives: Whether sentence negatives enter the global loss, signal G of Table 4.
-            Without them the global loss is that of CLIP.
-        units: Whether the unit loss is added, signal U of Table 4.
-        foils: Whether each unit is contrasted with its foil, signal F of Table 4.
+        lambda_u: Weight of the unit loss (Eq. 6). The paper's Table 3 has 0.1 to 1.
+        global_negatives: Whether images also choose among negatives in the global loss (signal G of
+            Table 4). Without them, the global loss is CLIP's.
+        units: Whether the unit loss is added (signal U of Table 4).
+        foils: Whether each unit is contrasted with its foil (signal F of Table 4).
         pairs: `softmax`, as in the paper, or `sigmoid`, for backbones that were trained with
             SigLIP's loss.
 

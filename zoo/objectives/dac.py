@@ -27,14 +27,18 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class DAC(Objective):
-    """TSVLC's loss of negatives, and a contrast of bags of dense captions with their foils.
+    """TSVLC's loss, plus a contrast of each image's bag of units with other bags and with foils.
+
+    A bag holds all units of an image (in the paper, dense captions). It matches the image if one of
+    its units does.
 
     Args:
         lambda_neg: Weight of the choice between each caption and its own negatives.
-        lambda_bag: Weight of the contrast of bags over the batch.
+        lambda_bag: Weight of the contrast of each image's bag with other bags.
         lambda_foils: Weight of the choice between each bag and its foils.
-        global_negatives: Whether negatives enter the global loss, as in the public code on one
-            device. Without them, as on several devices, the global loss is CLIP's.
+        global_negatives: Whether images also choose among negatives in the global loss, as in the
+            public code on one device. Without them, as on several devices, the global loss is
+            CLIP's.
 
     Examples:
         The bags of the `batch` in the example of `zoo.scores.Scores` are one colour each:

@@ -27,19 +27,21 @@ from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNu
 
 
 class DeGLA(Objective):
-    """Contrasts images and captions with their own negatives, and distils from a teacher.
+    """NegCLIP's loss, plus contrasts with each caption's own negatives, and self-distillation.
 
-    The positive of a caption is its vector from the teacher. A missing negative is not a candidate.
-    As published, the distillation is a sum over the rows of all devices and grows with the batch.
+    The teacher is a moving average of the model's weights. In the contrast of texts, the positive
+    of a caption is its own vector from the teacher. Missing negatives are not candidates. As
+    published, the distillation is a sum over the rows of all devices, so that it grows with the
+    batch.
 
     Args:
-        lambda_igc: Weight of the image-grounded contrast.
-        lambda_tgc: Weight of the text-grounded contrast.
-        lambda_distill: Weight of the distillation, published for 256 rows.
+        lambda_igc: Weight of the contrast of images with captions and negatives (image-grounded).
+        lambda_tgc: Weight of the contrast of captions with negatives (text-grounded).
+        lambda_distill: Weight of the distillation. The published value is for 256 rows.
         text_scale: The scale of the cosines in the text-grounded contrast.
-        decay: The decay of the teacher's moving average per step; 1 is a frozen teacher.
+        decay: The decay of the teacher's moving average per step. At 1, the teacher is frozen.
         public_code: Whether L_TGC uses the negatives of the public code, most of which belong to
-            other captions, instead of a caption's own.
+            other captions. Otherwise, it uses each caption's own negatives.
 
     Examples:
         A teacher that has not moved yet adds no distillation, for the `batch` and `scores` in the

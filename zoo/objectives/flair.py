@@ -22,13 +22,13 @@ from zoo.scores import Block, Scores
 
 
 class FLAIR(Objective):
-    """The sigmoid loss of text-conditioned and of pooled image vectors, with several captions each.
+    """Two sigmoid losses over several captions per image: with text-conditioned and usual pooling.
 
-    A row's captions are its caption and its further positives. With the head `Cosine` both terms
-    score pooled vectors.
+    The captions of a row are its caption and its positives. With the head `Cosine`, both losses use
+    pooled vectors.
 
     Args:
-        multi_positive: Whether L_mps is part of the loss; without it, L = L_tcs.
+        multi_positive: Whether L_mps, the loss with usual pooling, is used. Otherwise, L = L_tcs.
 
     Examples:
         The further captions of the `batch` in the example of `zoo.batch.Batch` are colours:

@@ -39,36 +39,39 @@ Weights = Literal["minmax", "minmax_sparse", "softmax"]
 
 
 class FSCCLIP(Objective):
-    """CLIP's loss with focal, label-smoothed hard-negative losses on global and token similarity.
+    """CLIP's loss, plus two focal losses on negatives: with pooled vectors, and with tokens.
 
-    A missing negative is not a candidate; a row without negatives has no hard-negative term. By
-    default the local term reads the last layer's patches and text tokens after norm and projection.
-    The end token is included; the CLS patch and the start token are not.
+    Labels are smoothed (`beta`). Missing negatives are not candidates. Rows without negatives have
+    no loss on negatives. By default, the local loss reads the patches and text tokens of the last
+    layer, after norm and projection. The end token is included; the CLS patch and the start token
+    are not.
 
     Args:
-        lambda_g: Weight of the global hard-negative loss (Eq. 11). 0 leaves the term out.
-        lambda_l: Weight of the local hard-negative loss (Eq. 11). 0 leaves the term and its tokens
-            out. Negatives are not needed if both weights are 0.
-        gamma: The focal exponent (Eq. 9); 0 turns focusing off.
+        lambda_g: Weight of the loss on negatives from pooled vectors (global, Eq. 11). 0 leaves it
+            out.
+        lambda_l: Weight of the loss on negatives from tokens (local, Eq. 11). 0 leaves it out. If
+            both weights are 0, no negatives are needed.
+        gamma: The focal exponent (Eq. 9). 0 turns focusing off.
         beta: The label smoothing (Eq. 10), from 0 to 1.
         weights: How the similarity map becomes attention: `minmax` (Eq. 6), `minmax_sparse` (as
             `minmax`, with values under 1/P set to 0) or `softmax` (appendix B.1). A constant map
             gives equal weights.
-        detach_map: Whether attention is detached from the gradient, as in the public code. The
+        detach_map: Whether no gradient passes through the attention, as in the public code. The
             paper does not say.
-        rows: Which rows the means are over: those with a `negative`, as in the public code, or
+        rows: The rows that means are taken over: those with a `negative`, as in the public code, or
             `all`, as in Eq. 4.
-        layer: The block whose tokens the local term reads: -1 is the last.
+        layer: The block whose tokens the local loss reads. -1 is the last.
         project: Whether the tokens pass the tower's output projection.
         cls_patch: Whether the image's CLS patch is included.
-        start_token: Whether the text's first token is included. Set it for tokenizers that add no
+        start_token: Whether the text's first token is included. Set it for tokenizers without a
             start token, such as SigLIP's.
-        pooling: How Eq. 8 pools tokens: their `sum`, as published, or their `mean`, which does not
-            favour long texts.
-        local_scale: 1 / tau of Eq. 8. None takes the head's scale if that scales the towers' own
-            cosines (Cosine, MaxSim), else the backbone's, which is then not trained.
-        pairs: L_clip is a `softmax` over the batch, as in the paper, or a `sigmoid` for each pair,
-            for backbones that were trained with SigLIP's loss.
+        pooling: How Eq. 8 combines tokens: their `sum`, as published, or their `mean`, which does
+            not favour long texts.
+        local_scale: 1 / tau of Eq. 8. By default, it is the head's scale if that scales cosines of
+            the towers (Cosine, MaxSim). With other heads, it is the backbone's scale, which is then
+            not trained.
+        pairs: Whether L_clip is a `softmax` over the batch, as in the paper, or a `sigmoid` per
+            pair, for backbones that were trained with SigLIP's loss.
 
     Examples:
         Focusing lowers the loss of negatives that already score below the caption. The local term

@@ -20,9 +20,9 @@ from zoo.scores import EqualScores, Scores
 
 
 class NegCLIP(Objective):
-    """CLIP with the sentence negatives of all rows as further candidates of each image.
+    """CLIP's loss, in which each image also chooses among the negatives of all captions.
 
-    A missing negative only leaves out its own column.
+    If a negative is missing, only its own column is left out.
 
     Examples:
         Negatives make the `batch` in the example of `zoo.scores.Scores` harder than it is for CLIP:

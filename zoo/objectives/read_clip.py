@@ -26,19 +26,19 @@ TOKENS = TokenKey(project=False)
 
 
 class READCLIP(Objective):
-    """NegCLIP's loss, a contrast of paraphrases with captions, and their reconstruction.
+    """NegCLIP's loss, plus terms that align captions with paraphrases and reconstruct paraphrases.
 
-    A row without a k-th paraphrase is left out of the k-th means; its caption remains a column.
+    A row without a k-th paraphrase is left out of the k-th means. Its caption remains a candidate.
     The reconstruction is off by default, since it downloads a language model. This model is frozen
     and not part of checkpoints.
 
     Args:
         lambda_align: Weight of the alignment.
-        lambda_recon: Weight of the reconstruction, 0.1 in the public code. 0 loads no language
-            model.
+        lambda_recon: Weight of the reconstruction: 0.1 in the public code. At 0, no language model
+            is loaded.
         decoder: The language model: an encoder-decoder model of transformers, by its name on the
             Hugging Face hub or its folder. Only its decoder is used.
-        decoder_tokenizer: The name or folder of its tokenizer; None takes the decoder's own.
+        decoder_tokenizer: The name or folder of the tokenizer. By default, the decoder's own.
         decoder_width: The width of the vectors that the decoder attends to. None reads it from the
             decoder's configuration; checkpoints record it.
 

@@ -17,10 +17,10 @@ from zoo.scores import Block, Scores
 
 
 class SigLIP(Objective):
-    """The sigmoid loss: every pair of image and caption over all ranks is classified separately.
+    """The sigmoid loss, which classifies each pair of an image and a caption separately.
 
-    It needs a head with a bias: that of a backbone trained with one, or the head's argument (the
-    paper starts at scale 10 and bias -10).
+    All pairs of the batch over all devices count. The head must have a bias: that of a backbone
+    trained with one, or the head's argument `bias`. The paper starts at scale 10 and bias -10.
 
     Examples:
         With the paper's scale and bias, a match of cosine 1 has logit 0 and a loss of log 2. The

@@ -27,11 +27,11 @@ PATCHES = TokenKey(project=False)
 
 
 class SuperCLIP(Objective):
-    """CLIP's loss, and a linear classification of the caption's words from the image's patches.
+    """CLIP's loss, plus a linear classifier that predicts the caption's words from image patches.
 
-    Tokens that most captions contain have little weight: start and end token have none. Counts of
-    tokens are saved in the checkpoint and do not change in validation. Padding does not count as a
-    token; in the public code it does, with a weight that tends to 0 as the counts grow.
+    Frequent tokens have a low weight; the start and end tokens have none. Counts of tokens are
+    saved in the checkpoint and do not change in validation. Padding is not counted. In the public
+    code it is, with a weight that tends to 0 as the counts grow.
 
     Args:
         lambda_class: Weight of the classification.

@@ -19,18 +19,17 @@ from zoo.support.ranges import NonNegativeNumber, Number, PositiveInt
 
 
 class TIC(Objective):
-    """CLIP's loss, and a term that pushes similar captions of a batch apart.
+    """CLIP's loss, plus a term that pushes similar captions of a batch apart.
 
-    FG-CLIP 2 computes the term over captions of regions, in addition to losses that need boxes.
-    Here it is over the captions of all devices. The public code counts a caption that is left out
-    with cosine 0, and skips its region losses if a device has fewer than ten captions of regions.
-    Here a caption that is left out does not count, and a caption without any similar one is left
-    out of the mean.
+    FG-CLIP 2 computes this term over captions of regions, with other losses that need boxes. Here,
+    it is computed over the captions of all devices. Captions that are too similar (see
+    `most_alike`) are left out; the public code counts them with cosine 0. A caption without similar
+    captions is left out of the mean.
 
     Args:
         lambda_tic: Weight of the term.
-        hardest: How many of the most similar captions the term sums over.
-        most_alike: The cosine above which two captions count as paraphrases and are left out.
+        hardest: The number of most similar captions that the term sums over, per caption.
+        most_alike: The cosine above which two captions count as paraphrases, which are left out.
 
     Examples:
         The more similar two captions are, the larger is the term, here for captions of cosine 0 and

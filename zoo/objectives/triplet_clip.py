@@ -16,9 +16,9 @@ from zoo.scores import Scores
 
 
 class TripletCLIP(Objective):
-    """NegCLIP's loss, and the same loss for negative images with the negatives as captions.
+    """NegCLIP's loss of images and captions, plus NegCLIP's loss of negatives and their images.
 
-    The first column of negatives holds the captions of the negative images.
+    The first generator of negatives gives the captions of the negative images.
 
     Examples:
         Both roles of the negatives count alike in the `batch` and `scores` in the example of

@@ -24,17 +24,18 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class TSVLC(Objective):
-    """NegCLIP's loss, a choice between a caption and its own negatives, and further positives.
+    """NegCLIP's loss, plus a choice of each image between its caption and the caption's negatives.
 
-    The published models are trained with negatives and without further positives, which is the
-    default.
+    Optionally, images and captions are also contrasted with positives (further true texts). The
+    published models were trained without positives, which is the default.
 
     Args:
         lambda_neg: Weight of the choice between each caption and its own negatives.
-        lambda_pos: Weight of the contrast of further positives with images and captions, 1 in the
-            public code where it has them; 0 needs none.
-        global_negatives: Whether negatives enter the global loss, as in the public code on one
-            device. Without them, as on several devices, the global loss is CLIP's.
+        lambda_pos: Weight of the contrast of images and captions with positives: 1 in the public
+            code, if it uses them. At 0, no positives are needed.
+        global_negatives: Whether images also choose among negatives in the global loss, as in the
+            public code on one device. Without them, as on several devices, the global loss is
+            CLIP's.
 
     Examples:
         With and without further positives, on the `batch` and `scores` in the example of

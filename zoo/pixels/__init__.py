@@ -1,4 +1,4 @@
-"""Image decoding to tensors with torchvision or PIL, and a cache of decoded images."""
+"""Pixels: decodes images with torchvision or PIL, and caches them."""
 
 import lazy_loader
 

@@ -9,7 +9,7 @@ from zoo.positives.base import PositiveGenerator
 
 
 class OtherCaption(PositiveGenerator):
-    """Another caption of the same image, drawn from those with other words."""
+    """Another caption of the same image, drawn from those with a different text."""
 
     name = "other_caption"
 

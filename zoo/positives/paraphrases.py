@@ -10,12 +10,12 @@ from zoo.support.caption_texts import read_texts_by_caption
 
 
 class Paraphrases(PositiveGenerator):
-    """The paraphrases of a file, looked up by caption text.
+    """Paraphrases from a file, looked up by the text of the caption.
 
     Args:
-        file: JSON lines of `{"caption", "positive"}`. If a caption has several lines, one is
+        file: A file of JSON lines `{"caption", "positive"}`. If a caption has several lines, one is
             drawn.
-        strict: Whether captions that are missing from the file are an error. Otherwise they have no
+        strict: Whether a caption that is missing from the file is an error. Otherwise, it has no
             positive.
 
     Raises:

@@ -15,16 +15,16 @@ from zoo.support.ranges import ClosedUnitInterval, PositiveInt
 
 
 class SubCaptions(PositiveGenerator):
-    """A sentence of the captions of an image, or several sentences merged by ". ".
+    """A sentence from the image's captions, or several sentences joined by ". ".
 
     The number of sentences is drawn uniformly from 1 to `max_sentences`. Several sentences are
-    consecutive or, otherwise, drawn from any positions without repetition, in random order. An
-    image with fewer sentences gives all of them if they are consecutive, and repeats some if not.
+    either consecutive, or drawn from any positions without repetition, in random order. If an image
+    has fewer sentences, all of them are used (consecutive), or some are repeated.
 
     Args:
-        max_sentences: The largest number of sentences that are merged.
-        consecutive_share: The share of merged texts whose sentences are consecutive, from 0 to 1.
-        pool: Whose sentences are drawn: those of all captions of the image, or of the caption.
+        max_sentences: The maximum number of joined sentences.
+        consecutive_share: The probability, from 0 to 1, that joined sentences are consecutive.
+        pool: Where sentences come from: all captions of the `image`, or only the `caption` itself.
 
     Examples:
         Three texts for an image with a caption of three sentences:

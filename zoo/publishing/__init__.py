@@ -1,1 +1,1 @@
-"""Publishing: a checkpoint as a model for others, its card, and its way to the hub."""
+"""Publishing: exports of models, model cards and uploads."""

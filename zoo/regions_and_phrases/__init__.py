@@ -1,4 +1,4 @@
-"""Crops of images and phrases of texts, which are encoded separately."""
+"""Regions and phrases: crops of images and phrases of texts, which are encoded separately."""
 
 import lazy_loader
 

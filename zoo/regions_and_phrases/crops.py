@@ -17,11 +17,12 @@ SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112)
 
 
 class Grid(Views):
-    """Crops of six sizes that do not overlap crops of the same size: 86 views.
+    """Crops of six sizes, 86 by default; crops of the same size do not overlap.
 
     Args:
-        sizes: Width and height of the crops, in pixels.
-        side: The side of the square to which an image is resized and centre-cropped first.
+        sizes: Width and height of each kind of crop, in pixels.
+        side: The side of the square to which the image is first resized and centre-cropped, in
+            pixels.
 
     Raises:
         ZooError: A crop is larger than the image, or sizes is empty.
@@ -73,11 +74,12 @@ class Grid(Views):
 
 
 class Overlap(Grid):
-    """Crops of six sizes, each half a crop from its neighbours: 270 views.
+    """Crops of six sizes, 270 by default; neighbours of the same size overlap by half.
 
     Args:
-        sizes: Width and height of the crops, in pixels.
-        side: The side of the square to which an image is resized and centre-cropped first.
+        sizes: Width and height of each kind of crop, in pixels.
+        side: The side of the square to which the image is first resized and centre-cropped, in
+            pixels.
 
     Raises:
         ZooError: A crop is larger than the image, or sizes is empty.

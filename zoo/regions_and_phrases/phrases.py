@@ -19,10 +19,10 @@ from zoo.units.rules.rule import RuleExtractor
 
 
 class Chunks(Segments):
-    """The noun phrases of a text and the text: "a black cat", "a white dog".
+    """Noun phrases, and the whole text: "a black cat", "a white dog".
 
     Args:
-        tagger: The tagger that finds noun phrases. None takes TextBlob's.
+        tagger: The tagger that finds noun phrases. By default, `TextBlobTagger`.
     """
 
     def __init__(self, tagger: Tagger | None = None) -> None:
@@ -48,15 +48,14 @@ class Chunks(Segments):
 
 
 class Coarse(Segments):
-    """The entities of a text with their attributes, its relations, and the text.
+    """Entities with their attributes, relations, and the whole text: "black cat", "white dog".
 
-    Of "a black cat and a white dog" these are "black cat", "white dog" and the text. A relation
-    between the only two entities of a text is the text itself, and is not listed separately.
+    A relation between the only two entities is the text itself, and is not listed separately.
 
     Args:
-        units: One or several units files, in which a text is looked up by its words.
-        extractor: The extractor for texts that are in none of these files. If neither is given,
-            RuleExtractor.
+        units: One or several units files, in which the text is looked up.
+        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
+            there are no files; otherwise, missing texts are errors.
     """
 
     def __init__(
@@ -112,9 +111,9 @@ class Fine(Coarse):
     """The phrases of `Coarse`, and each entity without its attributes: "cat", "dog".
 
     Args:
-        units: One or several units files, in which a text is looked up by its words.
-        extractor: The extractor for texts that are in none of these files. If neither is given,
-            RuleExtractor.
+        units: One or several units files, in which the text is looked up.
+        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
+            there are no files; otherwise, missing texts are errors.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
@@ -123,15 +122,15 @@ class Fine(Coarse):
 
 
 class Triplets(Coarse):
-    """The entities of a text with their attributes, the predicates between them, and the text.
+    """Entities with their attributes, predicates of relations ("riding"), and the whole text.
 
-    Of "a man riding a brown horse" these are "man", "brown horse", "riding" and the text, as in
+    For "a man riding a brown horse", these are "man", "brown horse", "riding" and the text, as in
     ComCLIP.
 
     Args:
-        units: One or several units files, in which a text is looked up by its words.
-        extractor: The extractor for texts that are in none of these files. If neither is given,
-            RuleExtractor.
+        units: One or several units files, in which the text is looked up.
+        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
+            there are no files; otherwise, missing texts are errors.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:

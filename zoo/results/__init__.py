@@ -1,4 +1,4 @@
-"""Results: protocols, outcomes, metrics, averages, statistics and reports."""
+"""Results: metrics, averages, intervals, comparisons and reports."""
 
 import lazy_loader
 

@@ -365,7 +365,7 @@ def _leak_lines(
 
 
 def _unreported_averages(averages: Iterable[Average], shorten: bool) -> Iterator[str]:
-    """Yields the averages without a value with their missing members, or only counts if shortened."""
+    """Yields averages without a value with their missing members, or only counts if shortened."""
     unreported = [average for average in averages if average.value is None]
     if shorten and unreported:
         names = (f"{a.name} ({len(a.missing)} missing)" for a in unreported)

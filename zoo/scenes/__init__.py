@@ -1,4 +1,4 @@
-"""Scenes: rendered images of coloured solids with true captions, units and foils."""
+"""Scenes: rendered images with true captions, units and foils."""
 
 import lazy_loader
 

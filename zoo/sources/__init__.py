@@ -1,4 +1,4 @@
-"""Sources: where images and captions come from."""
+"""Sources: reads caption files and finds image files."""
 
 import lazy_loader
 

@@ -1,1 +1,1 @@
-"""Support: files, configurable objects, ranks, ranges, caches and progress."""
+"""Support: files, configuration, distributed training, caches and progress."""

@@ -21,12 +21,13 @@ class Ray(Configurable):
     are assigned again.
 
     Args:
-        workers: Number of worker processes; 0 to work in this process, without Ray.
+        workers: Number of worker processes. 0 runs everything in this process, without Ray.
         cpus: Number of CPUs per worker.
-        gpus: Number of GPUs per worker; `VLLM` needs one or more.
-        captions: Number of captions per part. For units it can be slightly larger, since captions
-            of one image stay together.
-        address: Address of the cluster. By default RAY_ADDRESS; if unset, Ray is started locally.
+        gpus: Number of GPUs per worker. `VLLM` needs one or more.
+        captions: Number of captions that a worker gets at once. All captions of an image stay
+            together in the extraction of units.
+        address: Address of the Ray cluster. By default, it is $RAY_ADDRESS, or else Ray starts on
+            this machine.
         init: Further arguments of `ray.init`.
     """
 

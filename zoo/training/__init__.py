@@ -1,4 +1,4 @@
-"""Training: the trainer's parts around Lightning's loop."""
+"""Training: the trainer, its callbacks and the folders of runs."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Units: extracts, stores and samples the parts of captions and their foils."""
+"""Units: entities and relations in captions, and their foils."""
 
 import lazy_loader
 

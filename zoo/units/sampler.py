@@ -21,26 +21,27 @@ Unit = Entity | Relation
 
 
 class UnitSampler(Configurable):
-    """Draws (unit, foil) texts from the records of a units file.
+    """Draws units of a caption, each with a foil, from a units file.
 
     Args:
-        file: A units file, or a folder of them (see `read_units`).
-        n_units: The number of units drawn per caption (N_u).
-        p_rel: The probability that a draw tries a relation before an entity. With 1.0 an entity is
-            drawn only without a relation (Table 16).
-        max_conjunction: The maximum number of entities in a conjunction "a and b" (K).
-        with_replacement: Whether draws are independent, so that each is a relation with probability
-            `p_rel`, as in the public code; the paper does not say. Otherwise no unit is drawn
-            twice, and a caption with one relation then gives an entity, or nothing.
-        shuffle_conjunction_independently: Whether a conjunction and its foil are shuffled
-            independently. The public code does so, which reorders half of these foils; they are no
-            longer minimal edits.
-        edits: The edits whose foils are used, or None for all.
-        conjunction_share: The probability that an entity is joined with others if possible.
-        swap_share: The probability that the foil of a relation exchanges its arguments (Table 16,
-            as a property of unit construction). The exchange is that of the units or, where they
-            have none, of any relation whose predicate is not symmetric. With 0.0 there are no
-            exchanges. None draws each edit of the units equally often.
+        file: A units file, or a folder of units files.
+        n_units: The number of units drawn per caption (N_u of the paper).
+        p_rel: The probability that a draw prefers a relation to an entity. At 1.0, entities are
+            drawn only if no relation with a foil is available (Table 16).
+        max_conjunction: The maximum number of entities joined by "and" to one unit (K of the
+            paper).
+        with_replacement: Whether a unit can be drawn again for the same caption, as in the public
+            code; the paper does not say. Otherwise, once the only relation of a caption is drawn,
+            the next draw gives an entity, or nothing.
+        shuffle_conjunction_independently: Whether joined entities and their foil are ordered
+            independently. The public code does so. Half of these foils then also differ in order,
+            so that they are no longer minimal edits.
+        edits: The kinds of edits whose foils are used, such as `argument_swap`. By default, all.
+        conjunction_share: The probability that a drawn entity is joined with others, if there are
+            any.
+        swap_share: The probability that the foil of a relation exchanges subject and object (share
+            of swaps in Table 16). If the units have no such foil, it is made, unless the predicate
+            is symmetric. By default, each kind of edit is equally likely.
     """
 
     def __init__(

@@ -27,21 +27,24 @@ from zoo.language.taggers import default_tagger
 
 
 class ARO(PublishedBenchmark):
-    """ARO: VG-Relation, VG-Attribution, COCO-Order and Flickr30k-Order, 82,695 cases.
+    """ARO: captions with exchanged objects, exchanged attributes or shuffled words (82,695 cases).
 
-    The VG sets compare a caption with its swap, on an image cropped to a box. The order sets
-    compare a caption with four perturbations. Protocol `i2t`. A tie is wrong in the VG sets and
-    right in the order sets, as in the authors' code. The published value of the VG sets is `macro`,
-    the mean over relations or attribute pairs of the authors' notebook.
+    VG-Relation exchanges two objects of a caption, and VG-Attribution exchanges two attributes. The
+    image is cropped to a box. A tie is wrong, and the published value is `macro`: the mean over
+    relations or over pairs of attributes, as in the authors' notebook.
 
-    The perturbations of the order sets are not published. They are made once with a seed and saved
-    to a file that can be shared. The authors used spaCy's `en_core_web_sm` (`tagger: SpacyTagger`);
-    another tagger makes other perturbations, and the report names it. A perturbation may equal its
-    caption, with which it ties: `official` counts this as right, `strict` drops the perturbation.
+    COCO-Order and Flickr30k-Order compare a caption with four perturbations of its word order. A
+    tie is right. All four subsets have protocol `i2t`.
 
-    Images are Visual Genome's, COCO's and Flickr30k's. Boxes are in pixels of the published images.
-    If many boxes do not fit their images, the images were resized: all cases with boxes are left
-    out, which a note reports.
+    The authors publish no perturbations. zoo creates them once, with a seed, and saves them to a
+    file that you can share. The authors used spaCy's tagger `en_core_web_sm`
+    (`tagger: SpacyTagger`). Another tagger gives other perturbations, and the report names it. A
+    perturbation can equal its caption, which is a tie. Preset `official` counts it as right, and
+    `strict` drops the perturbation.
+
+    Images are from Visual Genome, COCO and Flickr30k. Boxes are in pixels of the published images.
+    If many boxes do not fit their images, the images were resized. All cases with boxes are then
+    left out, and a note reports this.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset. For an order set, also a

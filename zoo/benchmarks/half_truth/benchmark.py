@@ -36,16 +36,22 @@ NO_FOILS = "the units have no such foils"
 
 
 class HalfTruth(Benchmark):
-    """Half-truths, read from a case file or built from a units file, with one subset per condition.
+    """Half-truths: is a true text preferred to the same text with a wrong detail added?
 
-    The conditions are +Obj, +Attr, +Rand, Rel:Attr, Rel:Obj, Ant, Swap and Subj. A case's texts are
-    the anchor, the half-truth and the true completion. Protocol `half_truth`: the metric
-    `half_truth` asks whether the anchor scores above the half-truth, its control `completion`
-    whether the true completion does. A model that only prefers shorter texts is right by the first
-    and near chance by the second.
+    `UNITS` is a case file, or a units file from which cases are built. A case has three texts: the
+    anchor (a short true text), the half-truth (the anchor and a wrong detail) and the completion
+    (the anchor and a true detail). The protocol is `half_truth`. Metric `half_truth` asks whether
+    the anchor scores above the half-truth. Its control `completion` asks whether the completion
+    does. A model that only prefers shorter texts is right by `half_truth` and near chance by
+    `completion`.
 
-    CS-CLIP's cases are not published, so values on other units can only be compared roughly with
-    the paper's.
+    A subset has one kind of wrong detail. `+Obj`, `+Attr` and `+Rand` add an entity: with a wrong
+    object, with a wrong attribute, or from another image. The other subsets add a relation: with a
+    wrong attribute (`Rel:Attr`), object (`Rel:Obj`), predicate (`Ant`) or subject (`Subj`), or with
+    exchanged arguments (`Swap`).
+
+    CS-CLIP's cases are not published, so its values can only be compared roughly with values on
+    other cases.
 
     Args:
         units: A case file of `zoo halftruth build`, a units file or a folder of units files: an

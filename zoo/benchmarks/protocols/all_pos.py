@@ -12,9 +12,9 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class AllPositives(ImageToText):
-    """All right texts of an image, of which there are several, have to score above its wrong ones.
+    """Each right text of an image has to score above each of its wrong texts.
 
-    The rule is that of `i2t`; here chance is that of choosing this number of texts.
+    The rule is that of `i2t`, for several right texts.
     """
 
     name = "all_pos"
@@ -28,5 +28,5 @@ class AllPositives(ImageToText):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of ways to choose as many texts as are right)."""
+        """Returns 1 / C(N, m), with m right texts among N."""
         return np.array([1 / comb(n, k) for n, k in zip(options, right_options, strict=True)])

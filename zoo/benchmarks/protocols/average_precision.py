@@ -9,9 +9,9 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query,
 
 
 class AveragePrecision(Protocol):
-    """Each text ranks the case's images, and the ranking is graded by average precision.
+    """Each text ranks the images of its case, and `ap` is the average precision of the ranking.
 
-    The mean over texts is the mean average precision. Images with equal scores share the last of
+    The mean over texts is the mean average precision. Images with equal scores share the lowest of
     their ranks.
     """
 
@@ -40,7 +40,7 @@ class AveragePrecision(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the expected average precision of a random order of the images.
+        """Returns the expected average precision if the images are in random order.
 
         With R right ones among N, it is (R - 1) / (N - 1) (1 - H / N) + H / N, where H is the sum
         of 1 / k for k from 1 to N.

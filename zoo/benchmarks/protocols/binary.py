@@ -9,11 +9,11 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query
 
 
 class Binary(Protocol):
-    """Each pair of image and text is classified as matching or not (`binary`).
+    """Each pair of an image and a text is classified as matching or not (`binary`).
 
-    A score has no natural threshold. The threshold maximises the mean of the accuracy on matching
-    pairs and that on other pairs of the subset; of several maxima it is the lowest. A pair is
-    classified as matching if it scores above the threshold.
+    It is classified as matching if it scores above a threshold. The subset has one threshold. It
+    maximizes the mean of two accuracies: on matching pairs and on other pairs. Of several such
+    thresholds, the lowest is used.
     """
 
     name = "binary"

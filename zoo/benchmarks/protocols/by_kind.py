@@ -11,7 +11,7 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class ByKind(ImageToText):
-    """An image chooses as in `i2t`, and the answer also counts for the kind of the question.
+    """An image chooses a text as in `i2t`, and the answer also counts for the metric of its kind.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.
@@ -31,9 +31,9 @@ class ByKind(ImageToText):
 
 
 class VideoByKind(ByKind):
-    """A video chooses among texts by the mean score of its frames; otherwise as `by_kind`.
+    """As `by_kind`, but a video chooses a text by the mean score of its frames.
 
-    With cosines this is the choice of the mean of the frames' normalized vectors, as in NegBench.
+    With cosines, this equals scoring the mean of the frames' normalized vectors, as in NegBench.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.

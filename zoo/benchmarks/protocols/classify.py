@@ -14,11 +14,11 @@ BEST_AND_RIVAL = np.array([True, False])
 
 
 class Classification(Protocol):
-    """Each image chooses among the classes: `acc@1`, and `acc@5` if there are more than five.
+    """Each image chooses among classes: `acc@1`, and `acc@5` if there are more than five classes.
 
-    For an image with several classes any of them is right. By the strict rule, a class with the
-    same score as the right one ranks before it; with argmax, the first of equal scores wins. An
-    outcome stores two scores: that of the right class and that of the best other class.
+    If an image has several classes, any of them is right. If a preset counts ties as wrong, the
+    right class ranks after classes with the same score. Otherwise, the first of equal scores wins.
+    Two scores are stored: those of the right class and of the best other class.
 
     Attributes:
         depths: The values of k.
@@ -75,5 +75,5 @@ class Classification(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the chance of a right class among k random ones."""
+        """Returns the chance that k random classes include a right one."""
         return chance_among_first(int(metric.partition("@")[2]), options, right_options)

@@ -13,10 +13,10 @@ TEXT_OF, IMAGE_OF = ("i_pos2t", "i_neg2t"), ("t_pos2i", "t_neg2i")
 
 
 class Directed(Protocol):
-    """`text`, `image` and `group`, and the choices of each image and each text.
+    """The metrics of `group`, and the choice of each image and each text as separate metrics.
 
-    The first image and text are the original ones, the second are the hard negatives. The four
-    choices are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`.
+    The separate metrics are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`. The first image and text
+    (`pos`) are the original ones, and the second (`neg`) are the hard negatives.
     """
 
     name = "directed"

@@ -55,7 +55,10 @@ class GroupScore(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64] | None:
-        """Returns 1/4 (`text`, `image`) and 1/6 (`group`) for two of each, None for more."""
+        """Returns 1/4 (`text`, `image`) or 1/6 (`group`) for two images and two texts.
+
+        For more, it returns None.
+        """
         return np.full(len(options), CHANCE[metric] / 100) if (options == 4).all() else None
 
     def invalid_reason(self, match: NDArray[np.bool_]) -> str:

@@ -9,10 +9,11 @@ from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_
 
 
 class AboveHalfTruth(Protocol):
-    """For each image, the true texts have to score above its half-truth.
+    """A true text of an image has to score above its half-truth.
 
-    The first right text is the anchor, the second one, if any, is the anchor with a true
-    completion, and the first wrong text is the half-truth.
+    Metric `half_truth` is about the anchor, which is the first right text. Metric `completion` is
+    about the second right text, the anchor with a true completion. The half-truth is the first
+    wrong text.
     """
 
     name = "half_truth"
@@ -31,5 +32,5 @@ class AboveHalfTruth(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1/2, as a query compares a true text and the half-truth."""
+        """Returns 1/2."""
         return 1 / options

@@ -11,10 +11,11 @@ CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
 class HardPositive(Protocol):
-    """Does the foil score below the caption, below caption and hard positive, or between the two?
+    """A foil has to score below the caption (`original`), or also below a paraphrase (`augmented`).
 
-    The texts are a caption, its hard positive and their foil; if the hard positive has a separate
-    foil, it is the last text. Lower values of `brittleness` are better.
+    The paraphrase is the hard positive. `brittleness` is how often the foil scores between caption
+    and hard positive, so lower values are better. If the hard positive has a separate foil,
+    `augmented` and `brittleness` use that foil.
     """
 
     name = "hard_positive"

@@ -9,11 +9,11 @@ POINTS = 11
 
 
 class MeanAveragePrecision11(RankedImages):
-    """Each class ranks the images and is graded by its 11-point interpolated average precision.
+    """Each class ranks the images. Its value is the 11-point interpolated average precision.
 
-    That is the mean, over the recalls 0, 0.1, ..., 1, of the highest precision at that recall or a
-    higher one. As in ELEVATER, the curve begins at recall 0 with precision 1, so the first of the
-    eleven values is always 1; in VOC's rule it is the highest precision at any recall.
+    This is the mean, over recalls 0, 0.1, ..., 1, of the highest precision at this or a higher
+    recall. As in ELEVATER, precision is 1 at recall 0, so the first of the eleven values is always
+    1. In VOC's rule, the first value is the highest precision at any recall.
     """
 
     name = "map_11"
@@ -39,7 +39,7 @@ class MeanAveragePrecision11(RankedImages):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the expected value for a random order of many images.
+        """Returns the expected value if many images are in random order.
 
         The precision is 1 at the first point and the share of the class at the other ten.
         """

@@ -14,10 +14,9 @@ from zoo.benchmarks.protocols.base import (
 
 
 class MatchedPairs(Protocol):
-    """For each image and its text: the text wins among the texts, and the image among the images.
+    """An image and its text have to choose each other among all images and texts (`group`).
 
-    `group` of the protocol with that name asks this of all pairs of a case together; here each pair
-    is a separate query.
+    Each pair counts separately. In protocol `group`, all pairs of a case count as one.
     """
 
     name = "matched_pairs"
@@ -60,7 +59,7 @@ class MatchedPairs(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of scores)."""
+        """Returns 1 / (number of compared scores)."""
         return 1 / options
 
 

@@ -16,10 +16,10 @@ from zoo.benchmarks.protocols.base import (
 
 
 class PairsAndSet(Protocol):
-    """Both images of a pair (`pair`) or all images of the case (`set`) choose their texts.
+    """Both images of a pair (`pair`), or all images of the case (`set`), choose their texts.
 
-    The texts of a case are the options of its first image, then the same number of options of the
-    second, and so on. Consecutive images form a pair.
+    Consecutive images form a pair. The texts of a case are the options of its first image, then the
+    same number of options of the second image, and so on.
     """
 
     name = "pairs_and_set"

@@ -31,10 +31,9 @@ class Ranks:
 
 
 class Recall(Protocol):
-    """Recall at 1, 5 and 10 in both directions: any right answer among the first k.
+    """Recall at 1, 5 and 10 in both directions: is any right answer among the first k?
 
-    A case of this protocol is a gallery. It is ranked in blocks of rows or from short-lists,
-    without all scores in memory at once, and on those of its images that exist.
+    A case is a gallery. Missing images are left out.
 
     Attributes:
         depths: The values of k.

@@ -7,9 +7,9 @@ from zoo.benchmarks.protocols.ranked_images import RankedImages
 
 
 class RocAuc(RankedImages):
-    """The second of two classes ranks the images: how often do its images rank above the others?
+    """The second of two classes ranks the images, and the value is the area under the ROC curve.
 
-    Ties count as one half.
+    This is how often an image of this class ranks above another image. Ties count as one half.
     """
 
     name = "roc_auc"

@@ -11,10 +11,10 @@ RIGHT = np.array([True, False, False])
 
 
 class TextOnly(Protocol):
-    """Two captions with the same meaning have to be closer to each other than either to a foil.
+    """Two captions with the same meaning have to be closer to each other than either is to a foil.
 
-    Both captions are queries; the case's texts are the second caption and the foil. The score of
-    the second caption with itself is ignored.
+    No image is used. Both captions are queries, and the case's texts are the second caption and the
+    foil.
     """
 
     name = "text_only"
@@ -42,5 +42,5 @@ class TextOnly(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of scores), which is 1/3."""
+        """Returns 1/3."""
         return 1 / options

@@ -15,11 +15,11 @@ AnyQuery = TypeVar("AnyQuery", bound=Query)
 
 
 class VideoRecall(Recall):
-    """Recall at 1, 5 and 10 of videos; otherwise as `retrieval`.
+    """Recall at 1, 5 and 10 as in `retrieval`, between videos and texts.
 
-    The images of a case are the frames of its videos, video by video. The vectors of the frames are
-    normalized, averaged per video and normalized again, as in the public code of NegBench
-    (`VideoCLIP`).
+    The images of a case are the frames of its videos, video by video. As in NegBench's public code
+    (`VideoCLIP`), the vectors of the frames are normalized, averaged per video and normalized
+    again.
 
     Args:
         frames: Number of frames per video.

@@ -25,19 +25,20 @@ _PROMPTS = Subset("prompts", (PROMPTS,), None, "")
 
 
 class ZeroShot(PublishedSets):
-    """Zero-shot classification on published sets.
+    """Zero-shot classification on published data sets.
 
-    Class names and templates come from the files classnames.txt and templates.txt in the folder of
-    a set; without these files, from open_clip for ImageNet, else from the data's class names in "a
-    photo of a {}." The vectors of a class's prompts are normalized, averaged and normalized again,
-    as in open_clip. A head without one vector per text cannot do this. Protocol `classify`, or
-    `map_11` for several labels per image; under `official` the first of equal scores wins.
+    Class names and prompt templates come from the files classnames.txt and templates.txt in the
+    folder of a data set. Without these files, ImageNet uses open_clip's. Other data sets use the
+    class names in the data and the template "a photo of a {}." As in open_clip, the vectors of a
+    class's prompts are normalized, averaged and normalized again. This needs a head with one vector
+    per text. The protocol is `classify`, or `map_11` if an image has several labels. With preset
+    `official`, the first of equal scores wins.
 
-    A set is in `zero_shot/SET` of the data root, in any layout of `zero_shot_folder`, or in
-    `torchvision` as that package downloads it. torchvision has no test split of caltech101, eurosat
-    and sun397; all their images are then measured, which others do not do. `n` is the number of
-    images, if all publications use the same split. ImageNet's usual class names have two pairs of
-    equal names, so no model has 100 %.
+    A data set is in `zero_shot/SET` of the data root, in any format of `zero_shot_folder`. It may
+    also be in `torchvision`, as torchvision downloads it. torchvision has no test split of
+    caltech101, eurosat and sun397, so all their images are measured, which others do not do. Cases
+    in the table are images. Their number is given only if all publications use the same split.
+    ImageNet's usual class names include two pairs of equal names, so no model reaches 100 %.
 
     Args:
         subsets: The chosen sets, None for all.
@@ -54,8 +55,8 @@ class ZeroShot(PublishedSets):
     """
 
     name = "zero_shot"
-    licence = "each set has its own; open_clip's and CLIP_benchmark's prompts: MIT"
-    citation = "Radford et al., 2021 (CLIP), and each set's authors"
+    licence = "each data set has its own; prompts of open_clip and CLIP_benchmark: MIT"
+    citation = "Radford et al., 2021 (CLIP), and the authors of each data set"
     sets = SETS
 
     def __init__(
@@ -92,17 +93,18 @@ class ZeroShot(PublishedSets):
 
 
 class Elevater(PublishedSets):
-    """Zero-shot classification on ELEVATER's 20 sets and ImageNet, with its prompts and metrics.
+    """Zero-shot classification as in ELEVATER, on its 20 data sets and on ImageNet.
 
-    The prompts are those of the toolkit's `prompts.py`, which is parsed and not run. Protocols
-    `classify` (the metric is `acc@1`, or `macro` for caltech101, fgvc_aircraft, flowers and pets),
-    `map_11` (voc2007_multilabel) and `roc_auc` (hateful_memes). Images are read as by `zero_shot`;
-    the notes report a number of images that differs from ELEVATER's split.
+    The prompts are in ELEVATER's file `prompts.py`, which is parsed and not executed. The protocol
+    is `classify`, except `map_11` for voc2007_multilabel and `roc_auc` for hateful_memes.
+    ELEVATER's metric is `acc@1`, or the mean over classes (`macro`) for caltech101, fgvc_aircraft,
+    flowers and pets. Images are read as by `zero_shot`. Notes report numbers of images that differ
+    from ELEVATER's split.
 
-    As in the toolkit, `map_11` counts precision 1 at recall 0, and only the first spelling of a
-    class name is used. Unlike there, recalls are compared as whole numbers, scores are multiplied
-    by the model's own scale before the softmax (100 in the toolkit), and images of kitti_distance
-    are not squeezed to a square.
+    As in ELEVATER's code, `map_11` counts precision 1 at recall 0, and only the first spelling of a
+    class name is used. There are three differences. zoo compares recalls as whole numbers. It
+    multiplies scores by the model's own scale before the softmax, not by 100. It does not squeeze
+    images of kitti_distance to a square.
 
     Args:
         subsets: The chosen sets, None for all.
@@ -118,8 +120,8 @@ class Elevater(PublishedSets):
     """
 
     name = "elevater"
-    licence = "each set has its own; prompts: MIT"
-    citation = "Li et al., 2022, and each set's authors"
+    licence = "each data set has its own; prompts: MIT"
+    citation = "Li et al., 2022, and the authors of each data set"
     sets = ELEVATER
 
     @property
@@ -127,8 +129,8 @@ class Elevater(PublishedSets):
         """The chosen sets."""
         instructions = (
             "put vision_benchmark/datasets/prompts.py of "
-            "github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC into DATA_ROOT/elevater, "
-            f"and {INSTRUCTIONS}"
+            "github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC into DATA_ROOT/elevater; "
+            f"{INSTRUCTIONS}"
         )
         return tuple(
             self.build_subset(name, (PROMPTS,), self.sets[name].elevater_n_images, instructions)

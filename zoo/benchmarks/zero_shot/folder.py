@@ -14,13 +14,14 @@ from zoo.errors import ZooError
 class ZeroShotFolder(Benchmark):
     """Zero-shot classification of custom images.
 
-    The folder has one folder per class (in the order of their names, or of their numbers if all are
-    numbers), tars as written by CLIP_benchmark, or a data set of the hub (`test*.parquet` or
-    `save_to_disk`) with a column of type `ClassLabel`. If it has a folder test, val or validation,
-    the first of these is read. It may also have class names and templates, one per line, in
-    classnames.txt and templates.txt; the default is the names in the data in "a photo of a {}." The
-    subset has the name of the folder. Protocol `classify`, or `map_11` for several labels per
-    image.
+    `FOLDER` has one of three formats: one folder of images per class; tar files as written by
+    CLIP_benchmark; or a Hugging Face data set (`test*.parquet` or `save_to_disk`) with a column of
+    type `ClassLabel`. Class folders are in the order of their names, or of their numbers if all are
+    numbers. If there is a folder test, val or validation, the first of these is read.
+
+    Files classnames.txt and templates.txt may have class names and prompt templates, one per line.
+    The defaults are the class names in the data and the template "a photo of a {}." The subset has
+    the name of the folder. The protocol is `classify`, or `map_11` if an image has several labels.
 
     Args:
         folder: The folder, a path or relative to the data root.

@@ -19,9 +19,9 @@ from zoo.errors import ZooError, suggest_names
 
 FOLDER = "zero_shot"
 INSTRUCTIONS = (
-    f"put the images of a SET into DATA_ROOT/{FOLDER}/SET, as folders of classes, as "
-    "CLIP_benchmark's tars (huggingface.co/clip-benchmark) or as a data set of the hub, or what "
-    f"torchvision downloads into DATA_ROOT/{TORCHVISION}"
+    f"put the images of a SET into DATA_ROOT/{FOLDER}/SET, as one folder per class, as tar files "
+    "of CLIP_benchmark (huggingface.co/clip-benchmark) or as a Hugging Face data set; or download "
+    f"them with torchvision into DATA_ROOT/{TORCHVISION}"
 )
 
 

@@ -135,7 +135,9 @@ def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
         lines: The rows of a comparison.
     """
     lines = [line for line in lines if not line.name.is_mean and not line.name.split]
-    tests = [(line.improvement(test), test) for line in lines for test in line.tests_against_first()]
+    tests = [
+        (line.improvement(test), test) for line in lines for test in line.tests_against_first()
+    ]
     sentences = []
     for run in dict.fromkeys(test.second for _, test in tests):
         own = [(improvement, test) for improvement, test in tests if test.second == run]

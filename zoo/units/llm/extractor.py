@@ -43,13 +43,14 @@ class LanguageModelExtractor(UnitExtractor):
     Args:
         model: The model's name on the server or the Hugging Face hub, or its folder.
         temperature: The sampling temperature; 0 is greedy decoding.
-        max_tokens: The maximum number of tokens of an answer.
-        seed: The seed, from which each caption's sampling seed is derived.
+        max_tokens: The maximum number of tokens per answer.
+        seed: The random seed. Each caption's sampling seed is derived from it.
         concurrency: The number of captions processed at a time.
-        prompts: A folder of prompts that replace the packaged ones (see `StagePrompts`).
-        journal: The file that stores the answers as they arrive. The same command resumes from it.
-            By default it is `NAME.journal` next to the units file.
-        retry_failed: Whether questions that failed in an earlier run are asked again.
+        prompts: A folder with `units.txt`, `entity_foils.txt` and `relation_foils.txt`, which
+            replace the packaged prompts.
+        journal: The file to which answers are saved as they arrive, so that the same command can
+            resume. By default, `NAME.journal` next to the units file `NAME`.
+        retry_failed: Whether to repeat requests that failed in an earlier run.
 
     Attributes:
         patience: The number of seconds for which the back end may accept no questions before the

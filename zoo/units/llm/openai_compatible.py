@@ -22,18 +22,18 @@ _EXCERPT_LENGTH = 300
 
 
 class OpenAICompatible(LanguageModelExtractor):
-    """Prompts a model on any OpenAI-compatible server that supports `json_schema` responses.
+    """Prompts a language model on an OpenAI-compatible server with `json_schema` responses.
 
     Args:
         model: The model's name on the server.
-        base_url: The server's base URL, including the version ("/v1"). By default the environment
-            variable OPENAI_BASE_URL, or else vLLM's server on this machine, port 8000.
-        timeout: The time limit of a question in seconds.
-        patience: The number of seconds for which the server may accept no questions before the run
-            ends. Pauses that the server requests are not counted.
-        extra_body: Further fields of each request. By default they turn off the thinking of Qwen3
-            on vLLM's server; if a server rejects them, set `{}`.
-        api_key_env: The environment variable with the API key, if the server needs one.
+        base_url: The server's address, including the version (`/v1`). By default, the environment
+            variable OPENAI_BASE_URL. If it is not set, vLLM's server on this machine, port 8000.
+        timeout: The time limit of a request, in seconds.
+        patience: How long, in seconds, the server may accept no requests before the run ends.
+            Pauses that the server requests are not counted.
+        extra_body: Additional fields of each request. By default, they turn off the thinking of
+            Qwen3 on vLLM's server. If a server rejects them, set `{}`.
+        api_key_env: The environment variable that holds the API key, if the server needs one.
         **shared: The arguments of every extractor that asks a language model.
 
     Raises:

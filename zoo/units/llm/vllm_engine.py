@@ -13,17 +13,17 @@ from zoo.units.llm.stages import Message, Stage
 
 
 class VLLM(LanguageModelExtractor):
-    """Prompts a model that vLLM loads on this machine.
+    """Prompts a language model that vLLM loads on this machine.
 
     Args:
         model: The model's name on the Hugging Face hub, or its folder.
-        concurrency: The number of captions processed at a time, which is the number of questions
-            that the engine batches.
-        max_model_len: The maximum number of tokens of question and answer, for which the engine
-            reserves memory.
-        chat_template: Arguments of the model's chat template. By default they turn off the thinking
-            of Qwen3.
-        engine: Further arguments of vLLM's engine, such as `tensor_parallel_size`.
+        concurrency: The number of captions processed at a time, and so the number of requests that
+            vLLM batches.
+        max_model_len: The maximum number of tokens of prompt and answer, for which vLLM reserves
+            memory.
+        chat_template: Arguments of the model's chat template. By default, they turn off the
+            thinking of Qwen3.
+        engine: Additional arguments of vLLM's engine, such as `tensor_parallel_size`.
         **shared: The arguments of every extractor that asks a language model.
     """
 

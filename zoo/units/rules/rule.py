@@ -26,17 +26,18 @@ from zoo.units.rules.phrases.phrase import Phrase
 
 
 class RuleExtractor(UnitExtractor):
-    """Extracts units and makes foils with a tagger, patterns and word lists.
+    """Finds units and makes their foils by rules, with a tagger and word lists.
 
-    Entities are noun phrases without their determiners. Relations are NP VP NP, NP VP PP NP and
-    NP PP NP between two of them. Verbs take their -ing form ("man riding horse"). Foils pass the
-    filters of CS-CLIP, Appendix B.6.
+    Entities are noun phrases without determiners. Relations connect two of them: NP VP NP, NP VP PP
+    NP and NP PP NP. Verbs take their -ing form ("man riding horse"). Foils pass the filters of
+    CS-CLIP, Appendix B.6.
 
     Args:
-        seed: The random seed; together with the caption it determines the foils.
-        tagger: The tagger for words, tags and phrases. If None, TextBlob's.
-        counts: A file of counts of the captions (`zoo units count`), by which foils are drawn. If
-            None, the counts of COCO's and Flickr8k's captions that come with the package.
+        seed: The random seed. It and the caption determine the foils.
+        tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
+            `TextBlobTagger`.
+        counts: A file of word counts of captions, from `zoo units count`. Foils are drawn by these
+            counts. By default, the packaged counts of COCO's and Flickr8k's captions.
 
     Raises:
         ZooError: The file of counts cannot be read.
