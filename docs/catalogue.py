@@ -320,8 +320,8 @@ def packages() -> str:
     for number, layer in enumerate(layers, 1):
         for name in layer.split(" | "):
             module = importlib.import_module(f"zoo.{name}")
-            place = f"{name}/" if hasattr(module, "__path__") else f"{name}.py"
-            rows.append([number, f"[`{place}`](../../zoo/{place})", paragraphs(module)[0]])
+            place = f"zoo/{name}" + ("/" if hasattr(module, "__path__") else ".py")
+            rows.append([number, f"[`{place}`](../../{place})", paragraphs(module)[0]])
     intro = """A package or module of `zoo/` imports only from layers with a higher number.
 [Architecture](../architecture.md) explains how the packages work together."""
     listing = table("layer | package or module | content", rows)

@@ -13,11 +13,15 @@ from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
 import zoo
 from zoo.caption_data import BenchmarkedData
 from zoo.cli import main
+from zoo.heads import Cosine
 from zoo.module import ZooModule
+from zoo.objectives import CLIP
 from zoo.results.report import Results
 from zoo.support.metrics_csv import read_curves
+from zoo.training.callbacks import LastCheckpoint
 from zoo.training.curves import LINES, best_and_last_lines, draw_figure, panels
 from zoo.training.logged_tables import EXAMPLES, LoggedTables, worst_errors
+from zoo.training.summary import summary_lines
 
 WRITTEN = """epoch,step,benchmark/pairs/colours/i2t,train/loss,train/missing_units,val/loss
 0,1,,2.5,0.25,
@@ -268,3 +272,20 @@ def test_wandb_keeps_tables_and_pictures_offline(
     kept = [file.name for file in tmp_path.rglob("media/**/*") if file.is_file()]
     for part in ("benchmarks", "missed", "half-truths, gaps"):
         assert any(name.startswith(part) for name in kept), kept
+
+
+@pytest.mark.parametrize(("custom", "flags"), [(True, " --trust_code"), (False, "")])
+def test_the_suggested_commands_trust_code_only_if_a_class_is_custom(
+    custom: bool, flags: str
+) -> None:
+    checkpoint = LastCheckpoint()
+    checkpoint.last_model_path = "last.ckpt"
+    objective = type("Mine", (CLIP,), {})() if custom else CLIP()
+    module = SimpleNamespace(objective=objective, head=Cosine())
+    trainer: Any = SimpleNamespace(callbacks=[checkpoint], logger=None, lightning_module=module)
+    assert list(summary_lines(trainer)) == [
+        "last checkpoint: last.ckpt",
+        "to evaluate it: zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
+        f"--ckpt_path last.ckpt --out MEASURED{flags}",
+        f"to export it: zoo export last.ckpt EXPORTED --results MEASURED{flags}",
+    ]

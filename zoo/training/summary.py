@@ -13,8 +13,10 @@ from lightning.pytorch.loggers import CSVLogger
 
 from zoo.caption_data import benchmarks_of, data_of
 from zoo.errors import ZooError
+from zoo.support.class_names import is_registered_class
 from zoo.support.files import write_bytes
 from zoo.support.metrics_csv import read_curves
+from zoo.support.trust import FLAG
 from zoo.training.callbacks import BestCheckpoint, LastCheckpoint
 from zoo.training.curves import CURVES, best_and_last_lines, draw_curves
 from zoo.training.run_folder import RunFolder
@@ -67,11 +69,19 @@ def summary_lines(trainer: Trainer) -> Iterator[str]:
             yield from _draw_and_describe_curves(metrics)
     if last_checkpoint:
         quoted = shlex.quote(last_checkpoint)
+        trust = f" {FLAG}" if _has_custom_classes(trainer) else ""
         yield (
             "to evaluate it: zoo validate --benchmarks sugarcrepe,aro --data_root DIR "
-            f"--ckpt_path {quoted} --out MEASURED"
+            f"--ckpt_path {quoted} --out MEASURED{trust}"
         )
-        yield f"to export it: zoo export {quoted} EXPORTED --results MEASURED"
+        yield f"to export it: zoo export {quoted} EXPORTED --results MEASURED{trust}"
+
+
+def _has_custom_classes(trainer: Trainer) -> bool:
+    """Returns whether the objective or head is not part of zoo or an installed package."""
+    parts = (getattr(trainer.lightning_module, name, None) for name in ("objective", "head"))
+    classes = (type(part) for part in parts if part is not None)
+    return any(not is_registered_class(f"{c.__module__}.{c.__qualname__}") for c in classes)
 
 
 def _describe_score(trainer: Trainer, callback: BestCheckpoint) -> str:
