@@ -77,7 +77,7 @@ def test_every_extra_that_a_text_or_an_error_names_is_declared(texts: dict[str, 
 
 def test_the_page_of_installation_has_a_row_for_every_extra_with_all_its_packages() -> None:
     page = (ROOT / "docs/guides/install.md").read_text()
-    rows = re.findall(r"^\| ?`(\w+)` ?\| ?([\w, -]*)\|", page, re.M)
+    rows = re.findall(r"^\|`(\w+)`\|([\w, -]*)\|", page, re.M)
     packages = {
         extra: ", ".join(sorted(re.match(r"[\w-]+", each).group() for each in required))
         for extra, required in EXTRAS.items()
