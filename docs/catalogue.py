@@ -46,7 +46,15 @@ PROTOCOLS_INTRO = """A protocol decides which scores make a case right, and repo
 metrics. In the last column, C(n, k) is the binomial coefficient."""
 PRESETS_INTRO = """A preset (`--presets`) decides whether ties count as right, whether foils that
 equal their caption are dropped, and which averages are reported. The last column has the names of
-these averages. An average *by cases* weights each subset by its number of cases."""
+these averages. An average *by cases* weights each subset by its number of cases.
+
+In `cs_clip`, `suite of 16` is the mean over 16 benchmarks, from image to text. `paired 7` is
+the mean over the seven of them with several images and several texts per case: coco_cf, cola,
+colorswap, mmvp, spec, vismin and winoground. I2T is from image to text, and T2I from text to image.
+
+`cs_clip_ablations` lists three of its nine columns twice, because they are averages of `cs_clip`:
+`Comp I2T` equals `suite of 16`, `Comp T2I` equals `paired 7, T2I`, and `Comp Grp` equals `paired 7,
+group`."""
 TEXT_INTROS = {
     "negatives": """A negative is a changed caption that should be false of its image.
 `--data.negatives` selects a class. [Negatives and units](../guides/negatives.md) explains how to
@@ -192,8 +200,15 @@ def benchmarks() -> str:
 whether a model prefers a true caption to a wrong caption (*foil*). A *case* is one such question,
 and a *subset* is a group of cases. The *protocol* of a subset decides which scores make a case
 right, and defines the [metrics](#protocols). In a *tie*, the right answer and a wrong answer have
-equal scores. Each section states how the authors' code counts ties. *Notes* are remarks that zoo
-prints with the results.
+equal scores. Most sections of published benchmarks state how the authors' code counts ties. A
+[preset](#presets) decides whether ties count as in that code or are always wrong. *Notes* are
+remarks that zoo prints with the results.
+
+A *head* is the part of a model that computes the score of an image and a text from the outputs of
+the two towers ([heads](methods.md#heads)). A *reader* is the code that reads files of one format.
+If your annotations have other names than the table gives, name them in the argument `files` of the
+benchmark: `--benchmarks.files '{SUBSET: PATH}'`. File `cases.parquet` has zoo's results per case.
+Its column `group` has the category of a case, and differs from the metric `group`.
 
 In the tables of subsets, `chance` is the result of random scores. The column of each metric has
 [published values](../published_values.md) of OpenAI's ViT-B/32, which were not measured here. Many

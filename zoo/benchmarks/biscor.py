@@ -33,8 +33,8 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.download_instructions('biscor')}; if the files have other names, pass "
-            "them in `files`, or rename that of each SUBSET to "
+            f"{HUB.download_instructions('biscor')}; if the files have other names, give "
+            "their paths in argument `files`, or rename the file of each SUBSET to "
             f"DATA_ROOT/biscor/SUBSET/{split}-00000-of-00001.parquet",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},

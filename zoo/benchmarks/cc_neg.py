@@ -55,7 +55,8 @@ class CCNeg(PublishedBenchmark):
     protocol is `i2t`. The authors list the caption first and take an argmax, so a tie is right.
 
     A negation contains a word such as "no", "not" or "without". A rule can reject it without the
-    image, so compare `i2t` with the text-only baselines. Images are in
+    image. Therefore compare `i2t` with the text-only baselines that the report shows: the accuracy
+    of guesses without the image. Images are in
     `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The published file was not available:
     the format follows the authors' code. No code from the file is executed.
 

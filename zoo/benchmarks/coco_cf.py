@@ -34,13 +34,13 @@ class COCOCounterfactuals(PublishedBenchmark):
     """COCO-Counterfactuals: 17,410 pairs of generated images, whose captions differ in a noun.
 
     An example is a caption of COCO, the caption with another noun, and an image generated for each.
-    Subset `pairs` has protocol `group`, and a tie is wrong. Subset `retrieval` is one gallery of
-    30 % of the examples, with protocol `retrieval`. Its number of cases is the number of images.
-    Images are in folder `images` next to the annotations.
+    Subset `pairs` has protocol `group`, and a tie is wrong. Subset `retrieval` is one gallery of 30
+    % of the examples, with protocol `retrieval`. The table gives its number of images. Images are
+    in folder `images` next to the annotations.
 
     Publications sample the examples for retrieval without describing how. zoo takes the examples
-    with the lowest hash of seed and id, so every user has the same sample. On their own sample,
-    FSC-CLIP's authors report recall at 1 of 51.0 % for texts and 48.1 % for images with ViT-B/32.
+    with the lowest hash of seed and id, so every user has the same sample. Published values are
+    therefore of other samples.
 
     Args:
         seed: Seed of the sample for retrieval.

@@ -26,10 +26,11 @@ Flags = tuple[int, ...]
 class COLASingle(PublishedBenchmark):
     """COLA, single-object: a text about an object with attributes ranks images.
 
-    A case is a text and its hard images, which match a part of the text. The protocol is `ap`. The
-    authors report the mean average precision over texts. As in their script, texts that match none
-    of their hard images are left out. A note counts them. Images are from Visual Genome (`gqa`),
-    CLEVR (`clevr`) and COCO (`paco`).
+    A case is a text and the images that the file marks as hard for it. Some of them match the text,
+    and it should rank them first. The protocol is `ap`. The authors report the mean average
+    precision over texts. As in their script, a text is left out if none of its hard images matches
+    it. A note counts such texts. Images are from Visual Genome (`gqa`), CLEVR (`clevr`) and COCO
+    (`paco`).
 
     This reader was written from the authors' script and page, without the benchmark's files.
 

@@ -55,13 +55,13 @@ class ColorFoil(PublishedBenchmark):
 
     The authors publish a script that samples foils, but no foils. zoo samples foils once, with a
     seed, and saves them to a file that you can share. To use the foils of another run, put its file
-    at `colorfoil/colorfoil.jsonl` or name it in `files`. An image of COCO's val2017 has at most one
-    case, for its first caption with a colour. The protocol is `i2t`, and a tie is wrong.
+    at `colorfoil/colorfoil.jsonl`, or give its path in argument `files`. An image of COCO's val2017
+    has at most one case, for its first caption with a colour. The protocol is `i2t`, and a tie is
+    wrong.
 
     zoo replaces words that are one of CSS3's 147 colour names by one of the authors' ten colours.
     Equal words of a caption get the same colour. The authors' script also replaces parts of words
-    ("redhead") and drops four images without colours. zoo does neither. The authors have about
-    2,507 cases.
+    ("redhead"), and zoo does not. The authors have about 2,507 cases.
 
     Args:
         seed: Seed of the replacement colours.

@@ -60,15 +60,16 @@ class CREPE(PublishedBenchmark):
     the authors' recall at 1. Their script lists the caption first and sorts by score, so a tie is
     right.
 
-    Subsets `atom`, `swap` and `negate` test productivity. Column `group` of cases.parquet has the
-    complexity of the caption, from 4 to 12. The other subsets test systematicity of models trained
-    on CC12M, YFCC or LAION. The word combinations of a caption occur in that training set (`seen`)
-    or do not (`unseen`). `atom` and `comp` are the authors' two kinds of hard negatives. The reader
-    of these subsets was written from the authors' script, without the files.
+    Subsets `atom`, `swap` and `negate` test productivity. Each has nine files, one per complexity
+    of the caption (4 to 12), and the table names the first. Column `group` of cases.parquet has the
+    complexity. The other subsets test systematicity of models trained on CC12M, YFCC or LAION. The
+    word combinations of a caption occur in that training set (`seen`) or do not (`unseen`). `atom`
+    and `comp` are the authors' two kinds of hard negatives. The reader of these subsets was written
+    from the authors' script, without the files.
 
     Images are Visual Genome's at their published size. If many boxes do not fit their images, all
-    cases are left out. The published values are from vl_compo, over all complexities. In `negate`,
-    the shortest text is nearly always right, because a negation makes a text longer.
+    cases are left out. The published values are from vl_compo, over all nine complexities. In
+    `negate`, the shortest text is nearly always right, because a negation makes a text longer.
 
     Examples:
         A tie is right, since the official script lists the caption first:

@@ -40,8 +40,9 @@ class HardPositives(PublishedBenchmark):
 
     Captions and foils are those of VL-CheckList (`replace_att`, `replace_rel`) and ARO (`swap`).
     Folder `data` has the captions. Folder `swapped_data` has the hard positives in the same order.
-    The protocol is `hard_positive`, and a tie is wrong. Images are from Visual Genome. Those of
-    `swap` are cropped to boxes, as in ARO.
+    If its foil differs from the one in `data`, a hard positive has a separate foil. The protocol is
+    `hard_positive`, and a tie is wrong. Images are from Visual Genome. Those of `swap` are cropped
+    to boxes, as in ARO.
 
     The reader of `swap` was written from the authors' script, without its files.
 

@@ -89,14 +89,20 @@ class _Conversation(Struct):
 class LongRetrieval(PublishedBenchmark):
     """Retrieval with long captions: recall at 1, 5 and 10, image to text and text to image.
 
-    A subset is one case. Its number of cases is the number of images. The protocol is `retrieval`.
-    `docci` is DOCCI's test split. The other subsets have the images and captions of FLAIR's code,
-    in its order. Captions with the same `image_id` belong to one image.
+    All images and captions of a subset form one gallery, with protocol `retrieval`. The table gives
+    the number of images. `docci` is DOCCI's test split. The other subsets have the images and
+    captions of FLAIR's code, in its order.
 
-    `dci`, `iiw` and ShareGPT4V have no `image_id`. As in FLAIR's code, each of their captions has a
-    separate image, even if two have the same file. These captions are split into sentences and
-    joined by ". ", as in that code. A caption that is longer than the model's context is truncated,
-    and the results count such captions.
+    In `docci_sentences` and `iiw_sentences`, an image has several captions, each a sentence. In
+    these two subsets and `urban1k`, captions with the same `image_id` in the file belong to one
+    image.
+
+    `dci`, `iiw`, `sharegpt4v_1k` and `sharegpt4v_10k` have one long caption per image. As in
+    FLAIR's code, two captions of the same image file count as captions of two images. Also as in
+    that code, zoo splits each of these captions into sentences and joins the sentences by ". ".
+
+    A caption that is longer than the model's context is truncated, and the results count such
+    captions.
 
     `urban1k`, `iiw` and `iiw_sentences` were tested with the published files. The other subsets
     were tested only with small files of the same format. No published values are included.

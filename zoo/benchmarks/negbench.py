@@ -71,7 +71,7 @@ def _video_files(name: str) -> tuple[str, ...]:
 
 
 class NegBench(PublishedBenchmark):
-    """NegBench: multiple choice (20,941 cases of images) and retrieval, with negated captions.
+    """NegBench: multiple choice and retrieval with negated captions, for images and videos.
 
     Subsets with `mcq` in their name are multiple choice: which of four captions is true? Their
     protocol is `by_kind`. An answer counts for metric `i2t` and for the metric of the right
@@ -82,8 +82,8 @@ class NegBench(PublishedBenchmark):
 
     MSR-VTT has videos, with protocols `video_by_kind` and `video_retrieval`. A video has four
     frames, decoded by PyAV (`pip install av`). The authors report `t2i_r@1` and `t2i_r@5`.
-    CS-CLIP's code uses only the first frame. Ranking videos needs a head with one vector per image
-    and text. NegBench's X-rays are not read.
+    CS-CLIP's code uses only the first frame. `video_retrieval` needs a head that computes one
+    vector per image and one per text, such as `Cosine`. NegBench's X-rays are not read.
 
     The published values are the authors'. Their values from before March 2025 are not comparable,
     because they were computed without normalization.

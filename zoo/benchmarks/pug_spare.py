@@ -28,20 +28,21 @@ CAPTIONS = 7_392
 
 
 class PUGSpare(Benchmark):
-    """PUG:SPARE: two coloured animals; captions compete with their swaps and with all captions.
+    """PUG:SPARE: two coloured animals; an image chooses its caption among two texts or among all.
 
     A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), nine bindings of 3
     colours and 3 animals are held out of training. Training has seen both bindings of a caption in
-    `seen`, one in `partial` and none in `unseen`. The reader `PUGSpare` has the captions to train
-    on.
+    `seen`, one in `partial` and none in `unseen`. The data reader `PUGSpare` reads the other
+    captions for training.
 
     An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
     It also chooses among all captions (protocol `retrieval`). Both orders of the animals are then
     right.
 
-    `seen` has 524 of its 5,232 captions, `partial` has 504 and `unseen` has 36. BindSplit does not
-    state which captions of `seen` it evaluates, so its values for `seen` and `partial` are of other
-    captions.
+    `seen` has 524 captions, `partial` has 504 and `unseen` has 36. Another 4,708 captions are for
+    training. The remaining 1,620 captions are not used, because their swap has another number of
+    held-out bindings. BindSplit's values are means over three sets of held-out bindings, which were
+    not published.
 
     Args:
         file: The path of PUG_SPARE.csv if not the default one; the folders of its images are next

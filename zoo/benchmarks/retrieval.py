@@ -69,15 +69,17 @@ SUBSETS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    A subset is one case with all images and captions of a test split. Its number of cases is the
-    number of images. The protocol is `retrieval`. All captions of an image are right. Captions of
-    another image are wrong, even if they have the same words. In a tie, the wrong answer ranks
-    first. The published values are from vl_compo.
+    All images and captions of a test split form one gallery, with protocol `retrieval`. The table
+    gives the number of images. All captions of an image are right. Captions of another image are
+    wrong, even if they have the same words. In a tie, the wrong answer ranks first. The published
+    values are from vl_compo.
 
     If images are missing, the smaller gallery makes recall easier. The report then states this,
-    shows no published value and leaves the metric out of averages. Some heads read tokens, pairs or
-    views. They score only a short-list: for each image and text, the 32 nearest by cosine
-    (`--data.shortlist`). An answer outside the list is wrong.
+    shows no published value and leaves the metric out of averages. The heads `MaxSim`,
+    `CrossModal`, `TextConditionedPooling`, `ComCLIP` and `StructureGuided` are too slow to score
+    all pairs. Cosine therefore selects a short-list: the 32 nearest texts of each image and the 32
+    nearest images of each text (`--data.shortlist`). The head orders the short-list. An answer
+    outside the list is wrong.
 
     Args:
         source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, the path of a

@@ -14,7 +14,7 @@ from zoo.scenes.grid import all_captions
 
 
 class SceneGrid(SceneFolder):
-    """Rendered scenes of two coloured shapes; captions compete with swaps and with all captions.
+    """Rendered scenes of two coloured shapes; a scene chooses its caption among two texts or all.
 
     There are 8 colours and 8 shapes. A binding is a shape and its colour. Training has seen both
     bindings of a caption in `seen`, one in `partial` and none in `unseen`. An image chooses between
@@ -22,10 +22,11 @@ class SceneGrid(SceneFolder):
     all 3,136 captions (protocol `retrieval`). Both orders of the objects are then right, so chance
     of `i2t_r@1` is 0.06 %.
 
-    Nine bindings of 3 colours and 3 shapes are held out (`zoo scenes grid --block_seed`). No
-    caption, swap, unit or foil of the training splits names them. Generators that add new words,
-    such as `Replace`, can name them. To prevent this, wrap the generator in
-    `zoo.negatives.Avoiding` with the nine phrases in the folder's `manifest.json`.
+    Nine bindings of 3 colours and 3 shapes are held out (`zoo scenes grid --block_seed`). The
+    training splits never name them: not in captions, swaps, units (phrases of a caption) or foils.
+    Classes of negatives that add new words, such as `Replace`, can name them in training. To
+    prevent this, wrap such a class in `zoo.negatives.Avoiding` with the nine phrases in the
+    folder's `manifest.json`.
 
     Args:
         folder: The folder written by `zoo scenes grid`, a path or relative to the data root.

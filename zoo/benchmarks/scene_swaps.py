@@ -16,7 +16,7 @@ from zoo.scenes.cache import SceneCaption
 
 
 class SceneSwaps(SceneFolder):
-    """Which of two captions is true of a rendered scene, if one exchanges the colours of the other?
+    """Two captions of a rendered scene differ by exchanged colours: which of them is true?
 
     Subset `test` has scenes that are not in training. `held_out` has scenes with a combination of
     colour and shape that is not in training. Captions whose swap is also true are left out. The

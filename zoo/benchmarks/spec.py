@@ -41,10 +41,10 @@ class SPEC(PublishedBenchmark):
     An image chooses among texts (protocol `i2t`), and a text chooses among images (protocol `t2i`).
     The answer may be at any position, and the first of equal scores wins, as in the authors' code.
 
-    Metric `group` is CS-CLIP's, with protocol `matched_pairs`. An image and its text have to choose
-    each other among all images and texts of their object. A tie is wrong. Images of an object are
-    in one folder. Equal texts of an object count once. CS-CLIP's public code counts such pairs as
-    wrong.
+    Metric `group` is CS-CLIP's, with protocol `matched_pairs`. The images in one folder show the
+    same object, and form one case with all of their texts. An image and its text have to choose
+    each other among these images and texts. A tie is wrong. If two images of a case have the same
+    text, this text is right for both.
 
     The published values are from the authors' notebook. Their means over the six subsets are 33.39
     (`i2t`) and 30.55 % (`t2i`). Images are next to the annotations.

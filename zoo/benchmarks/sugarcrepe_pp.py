@@ -81,8 +81,9 @@ class SugarCrepePP(PublishedBenchmark):
 class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
-    The protocol is `text_only`, which the authors call TOT. A tie is wrong. The head must have one
-    vector per text. Heads that read tokens, crops or phrases do not have one.
+    The protocol is `text_only`, which the authors call TOT. A tie is wrong. The head must compute
+    one vector per text, as `Cosine` and `Linear` do. Heads that read tokens, crops or phrases do
+    not.
 
     Examples:
         A case has no images; both captions are compared with the paraphrase and the foil:

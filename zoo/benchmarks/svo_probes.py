@@ -49,9 +49,10 @@ class SVOProbes(PublishedBenchmark):
     This is the usual measure for dual encoders. A tie is wrong.
 
     The subsets with `pairs` have protocol `binary`, the authors' question: does the sentence match
-    this image? The authors' models answer yes or no. zoo uses the best threshold for the subset.
-    Each pair of sentence and image occurs once, if both images of one of its rows exist. The
-    authors report the mean of the accuracies on matching and on other pairs (`macro`).
+    this image? The authors' models answer yes or no. zoo uses the best threshold for the subset. A
+    pair of sentence and image that occurs in several rows counts once. It is scored only if at
+    least one of these rows has both images. The authors report the mean of the accuracies on
+    matching and on other pairs (`macro`).
 
     The images must be downloaded from the links in the table, as `svo_probes/images/IMAGE_ID.jpg`.
     In 2024, 22,162 rows still had both images (3,728, 13,523 and 4,911). The published values are

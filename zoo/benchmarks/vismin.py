@@ -30,7 +30,8 @@ class VisMin(PublishedBenchmark):
     The difference is an object, an attribute, a count or a spatial relation. One image is from COCO
     or generated. The other image is an edit of it by a diffusion model. The protocol is `group`,
     and a tie is wrong. Publications report the mean of the four subsets. The annotation files
-    include the images. The captions were not available when this reader was written.
+    include the images. This reader was written without access to the captions of the published
+    files.
 
     Examples:
         The numbers of pairs per kind of change:

@@ -66,7 +66,8 @@ class VLCheckList(PublishedBenchmark):
     As in the authors' script, the cases are the first 1,000 rows whose images exist. Data roots
     with different images therefore have different cases. A note counts the skipped rows. If fewer
     than 1,000 rows have images, the rest counts as not scored. In some rows, caption and foil are
-    equal. In some others, the foil is a name instead of a caption. Notes count both.
+    equal. In some others, the foil is not a sentence, but only a name after a space. Notes count
+    both.
 
     Args:
         rows: The number of rows per corpus: the first ones whose images exist.

@@ -27,8 +27,8 @@ class WinogroundT2I(PublishedBenchmark):
 
     The protocol is `group`, and a tie is wrong. A score depends on both models: the one that
     distinguishes the images, and the one that generated them. In 9,978 cases both sentences have
-    the same words. A model that ignores word order therefore reaches at most 34.8 % by `text` and
-    by `image`. The files of categories are not read.
+    the same words. A model that ignores word order gives both the same score, and fails these
+    cases. It reaches at most 13.1 % by `text` and by `image`. The files of categories are not read.
 
     Examples:
         The images that your text-to-image model has to make for a pair of sentences:

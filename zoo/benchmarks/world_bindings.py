@@ -5,13 +5,13 @@ from zoo.scenes.world.kinds import BINDING_SPLITS
 
 
 class WorldBindings(SceneSwaps):
-    """Which of two captions is true of a cartoon scene, if one exchanges the colours of the other?
+    """Two captions of a cartoon scene differ by exchanged colours: which of them is true?
 
     Some pairs of colour and object are held out of training. In `seen`, no caption names a held-out
-    pair. In `unseen_true`, only the true caption names one. In `unseen_false`, only the false
-    caption does, with the same two captions. A model that judges held-out pairs as false is below
-    50 % on `unseen_true` and above 50 % on `unseen_false`. The protocol is `i2t`, and a tie is
-    wrong.
+    pair. In `unseen_true`, only the true caption names one. `unseen_false` has the same pairs of
+    captions, but scenes of which the other caption is true. There, only the false caption names a
+    held-out pair. A model that judges held-out pairs as false is below 50 % on `unseen_true` and
+    above 50 % on `unseen_false`. The protocol is `i2t`, and a tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes world_bindings`, a path or relative to the data

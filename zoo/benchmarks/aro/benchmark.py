@@ -37,14 +37,14 @@ class ARO(PublishedBenchmark):
     tie is right. All four subsets have protocol `i2t`.
 
     The authors publish no perturbations. zoo creates them once, with a seed, and saves them to a
-    file that you can share. The authors used spaCy's tagger `en_core_web_sm`
-    (`tagger: SpacyTagger`). Another tagger gives other perturbations, and the report names it. A
-    perturbation can equal its caption, which is a tie. Preset `official` counts it as right, and
-    `strict` drops the perturbation.
+    file that you can share. A tagger finds the nouns and adjectives. The authors used spaCy's
+    `en_core_web_sm` (`tagger: SpacyTagger`), and the default is TextBlob's. Another tagger gives
+    other perturbations, and the report names it. A perturbation can equal its caption, which is a
+    tie. Preset `official` counts this tie as right. Preset `strict` drops the perturbation.
 
     Images are from Visual Genome, COCO and Flickr30k. Boxes are in pixels of the published images.
-    If many boxes do not fit their images, the images were resized. All cases with boxes are then
-    left out, and a note reports this.
+    If many boxes do not fit your images, your copy of the images was probably resized. zoo then
+    leaves out all cases with boxes, and a note reports this.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset. For an order set, also a

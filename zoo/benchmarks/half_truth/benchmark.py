@@ -38,12 +38,17 @@ NO_FOILS = "the units have no such foils"
 class HalfTruth(Benchmark):
     """Half-truths: is a true text preferred to the same text with a wrong detail added?
 
-    `UNITS` is a case file, or a units file from which cases are built. A case has three texts: the
-    anchor (a short true text), the half-truth (the anchor and a wrong detail) and the completion
-    (the anchor and a true detail). The protocol is `half_truth`. Metric `half_truth` asks whether
-    the anchor scores above the half-truth. Its control `completion` asks whether the completion
-    does. A model that only prefers shorter texts is right by `half_truth` and near chance by
-    `completion`.
+    A *unit* is a phrase of a caption: an entity ("a red cup") or a relation ("a cup on a tray").
+    `UNITS` is the path of one of two files. A *units file* has the units of captions and wrong
+    versions of them. `zoo units extract` writes it from your captions, and zoo builds cases from it
+    in each run. A *case file* has finished cases. `zoo halftruth build` writes it from a units
+    file.
+
+    A case has three texts: the anchor (a short true text), the half-truth (the anchor and a wrong
+    detail) and the completion (the anchor and a true detail). The protocol is `half_truth`. Metric
+    `half_truth` asks whether the anchor scores above the half-truth. Its control `completion` asks
+    whether the completion does. A model that only prefers shorter texts is right by `half_truth`
+    and near chance by `completion`.
 
     A subset has one kind of wrong detail. `+Obj`, `+Attr` and `+Rand` add an entity: with a wrong
     object, with a wrong attribute, or from another image. The other subsets add a relation: with a

@@ -15,7 +15,7 @@ class HardPositive(Protocol):
 
     The paraphrase is the hard positive. `brittleness` is how often the foil scores between caption
     and hard positive, so lower values are better. If the hard positive has a separate foil,
-    `augmented` and `brittleness` use that foil.
+    `augmented` and `brittleness` use it instead of the foil of the caption.
     """
 
     name = "hard_positive"

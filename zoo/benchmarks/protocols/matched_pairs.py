@@ -16,7 +16,9 @@ from zoo.benchmarks.protocols.base import (
 class MatchedPairs(Protocol):
     """An image and its text have to choose each other among all images and texts (`group`).
 
-    Each pair counts separately. In protocol `group`, all pairs of a case count as one.
+    The score of the pair has to exceed the scores of the image with wrong texts and of the text
+    with wrong images. Each pair counts separately. In protocol `group`, all pairs of a case count
+    as one.
     """
 
     name = "matched_pairs"
@@ -59,7 +61,7 @@ class MatchedPairs(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of compared scores)."""
+        """Returns 1 / (1 + number of wrong texts + number of wrong images)."""
         return 1 / options
 
 

@@ -13,7 +13,7 @@ RIGHT = np.array([True, False, False])
 class TextOnly(Protocol):
     """Two captions with the same meaning have to be closer to each other than either is to a foil.
 
-    No image is used. Both captions are queries, and the case's texts are the second caption and the
+    No image is used. Three scores are compared: of both captions, and of each caption with the
     foil.
     """
 

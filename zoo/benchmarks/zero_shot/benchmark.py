@@ -102,9 +102,9 @@ class Elevater(PublishedSets):
     from ELEVATER's split.
 
     As in ELEVATER's code, `map_11` counts precision 1 at recall 0, and only the first spelling of a
-    class name is used. There are three differences. zoo compares recalls as whole numbers. It
-    multiplies scores by the model's own scale before the softmax, not by 100. It does not squeeze
-    images of kitti_distance to a square.
+    class name is used. There are three differences. zoo compares numbers of found images instead of
+    recalls, which avoids rounding errors in `map_11`. zoo multiplies scores by the model's own
+    scale before the softmax, not by 100. zoo does not squeeze images of kitti_distance to a square.
 
     Args:
         subsets: The chosen sets, None for all.
