@@ -240,7 +240,7 @@ def method_table(kind: str, key: str) -> str:
         target = f"{METHOD_PAGES.get(stem, stem)}.md"
         facts = [paper and paper[1], ", ".join(recipes.get(cls.__name__, []))]
         rows.append([link(cls), paragraphs(cls)[0], *facts, f"[{target}](../methods/{target})"])
-    return table("class | description | paper | recipes | page", rows)
+    return table("class | description | paper | recipes and overlays | page", rows)
 
 
 def methods() -> str:

@@ -427,7 +427,7 @@ def test_an_entry_that_is_none_is_told_so(tmp_path: Path, content: str, told: st
         ("negclip:absent.pt", "given as absent.pt, which is not a file: fix it"),
         ("tripletclip_cc12m:a.pt", "given as a.pt, which is not a folder"),
         ("sparo", "sparo cannot be loaded: its towers end in slots"),
-        ("laclip_cc12m", "normalises queries and keys"),
+        ("laclip_cc12m", "normalizes queries and keys"),
         (
             "ce_clip",
             r"not in the cache and https://huggingface.co/le723z/CE_CLIP cannot be reached",

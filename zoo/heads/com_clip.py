@@ -30,7 +30,7 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class ComCLIP(Cosine):
-    """Cosine after adding the crops that best match the text's phrases to the image vector.
+    """Cosine of a text and the image, to which crops that match the text's phrases are added.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 

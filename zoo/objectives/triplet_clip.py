@@ -16,7 +16,7 @@ from zoo.scores import Scores
 
 
 class TripletCLIP(Objective):
-    """NegCLIP's loss of images and captions, plus NegCLIP's loss of negatives and their images.
+    """NegCLIP's loss, plus the same loss with images made for the negatives; roles are swapped.
 
     The first generator of negatives gives the captions of the negative images.
 
