@@ -8,7 +8,15 @@ import pytest
 from PIL import Image
 
 from tests.support.made import make_root
-from zoo.benchmarks import Benchmark, Case, Contents, ImageToText, Protocol, Subset
+from zoo.benchmarks import (
+    Benchmark,
+    Case,
+    Contents,
+    ImageToText,
+    Protocol,
+    Subset,
+    VideoRecall,
+)
 from zoo.benchmarks.aro.benchmark import ARO
 from zoo.benchmarks.half_truth.benchmark import HalfTruth
 from zoo.benchmarks.pairs import Pairs
@@ -178,3 +186,25 @@ def test_a_limit_keeps_the_first_cases_of_each_subset_and_the_first_images_of_a_
     assert question.case.match.tolist() == np.eye(4, dtype=bool).tolist()
     ((_, rest),) = gallery.excluded_cases
     assert len(rest.images) == 8
+
+
+class TwoVideos(Benchmark):
+    """A gallery of two videos of two frames, with a caption each."""
+
+    name = "two_videos"
+    subsets = (Subset("all", (), 1, "draw it"),)
+
+    def read(self, root: Path) -> Contents:
+        frames = tuple(ImageRef("file", str(root / f"{name}.png")) for name in "abcd")
+        match = np.array([[True, False]] * 2 + [[False, True]] * 2)
+        return Contents([Case(frames, ("one", "two"), match, VideoRecall(2), "all", "all")], [], [])
+
+
+def test_a_limit_counts_whole_videos(tmp_path: Path) -> None:
+    for name in "abcd":
+        Image.new("RGB", (4, 4)).save(tmp_path / f"{name}.png")
+    plan = make_plan([TwoVideos()], [tmp_path], ImageFinder([tmp_path]), limit=1)
+    (question,) = plan.cases
+    assert [Path(str(image)).stem for image in question.case.images] == ["a", "b"]
+    assert question.case.texts == ("one",)
+    assert len(plan.excluded_cases) == 1

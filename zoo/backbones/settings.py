@@ -27,9 +27,9 @@ class Tuning(metaclass=RangedType):
             Towers with BatchNorm cannot combine `updated` with `compute.chunk` or
             `compute.checkpoint_blocks`.
         image_groups: How many groups of layers are trained at the end of an image tower that
-            `towers` leaves out. The first group is the projection, the second is the last block
-            with the final norm, and each further group is one block, as in open_clip. None trains
-            no group.
+            `towers` leaves out. In open_clip's own ViT, the first group is the projection, the
+            second is the last block with the final norm, and each further group is one block.
+            Towers of timm have the groups of timm. None trains no group.
         text_groups: The same for the text tower.
 
     Examples:
@@ -179,8 +179,9 @@ class Compute(metaclass=RangedType):
         channels_last: Whether the convolutions of the image tower use the channels-last memory
             format. The last digits of results differ.
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
-            of grouped by length. The last digits of results differ. It does not work with towers
-            that read their padding, compiled towers, and adapters on attention.
+            of grouped by length. The last digits of results differ. It works only with
+            open_clip's own text towers, unless they read their padding, are compiled, or have
+            adapters on attention.
         checkpoint_blocks: Whether the backward pass recomputes the activations of each block,
             instead of storing them. This needs less memory and about a third more operations, and
             computes the same gradients. It can be combined with `chunk`, which then recomputes a

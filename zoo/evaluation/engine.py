@@ -110,8 +110,7 @@ class Evaluation(Ranged):
             but published results used PIL.
         require: Whether a benchmark that cannot be run is an error, for example because files are
             missing.
-        limit: Maximum number of cases per subset and of images per gallery, for a quick test. None
-            is all.
+        limit: Maximum number of cases per subset and of images or videos per gallery. None is all.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.

@@ -28,7 +28,7 @@ class MaxSim(Head):
         cls_patch: Whether the image's CLS patch is included.
         start_token: Whether the text's start token is included. Set it for token sets without a
             start token, such as a caption's segments.
-        chunk: The maximum number of similarities in memory while pairs are scored, in millions.
+        chunk: The approximate number of similarities that are computed at once, in millions.
             They are recomputed in the backward pass.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
         max_scale: The upper bound of a trained scale, applied after every step. If the backbone's

@@ -174,14 +174,14 @@ def _split_by_limit(case: Case, limit: int | None, n_before: int) -> tuple[list[
 
     Args:
         case: The case.
-        limit: The most cases of a subset, and the most images of a gallery.
+        limit: The most cases of a subset, and the most images or videos of a gallery.
         n_before: How many cases of the subset are within the limit already.
     """
     if limit is None:
         return [case], []
     if n_before >= limit:
         return [], [case]
-    first_images = np.arange(len(case.images)) < limit
+    first_images = np.arange(len(case.images)) < limit * case.resolved_protocol.frames
     parts = list(_split_by_images(case, first_images)) if case.images else [(case, True)]
     if len(parts) == 1:  # not a gallery
         return [case], []

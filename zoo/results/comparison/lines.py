@@ -128,7 +128,8 @@ def names_with_lower_better(lines: Sequence[ComparisonLine]) -> list[str]:
 def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
     """Returns one sentence per run: on how many metrics it differs significantly from the first.
 
-    Further sentences name runs with equal answers, and the number of metrics with few queries.
+    Further sentences name runs with the same correct answers, and the number of metrics with few
+    queries.
     Means of metrics are not counted.
 
     Args:
