@@ -15,7 +15,7 @@ This page lists what was run, what was measured, and what was not.
 |what|device|weights|
 |---|---|---|
 |losses, gradients, training, resuming, evaluation, throughput|one NVIDIA H200|random|
-|training a small CLIP on [rendered scenes](studies/world.md)|one NVIDIA H100|random at first|
+|training a small CLIP on [rendered scenes](studies/world.md)|NVIDIA H100, also CPU|random at first|
 |[studies](studies/objectives.md) that fine-tune or evaluate this small CLIP|CPUs|of the row above|
 |other studies, and tests|CPUs|random, or trained in minutes|
 |published weights, and their published values|**not run**| |
