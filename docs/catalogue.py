@@ -57,8 +57,12 @@ colorswap, mmvp, spec, vismin and winoground. I2T is from image to text, and T2I
 group`."""
 TEXT_INTROS = {
     "negatives": """A negative is a changed caption that should be false of its image.
-`--data.negatives` selects a class. [Negatives and units](../guides/negatives.md) explains how to
-preview negatives.""",
+`--data.negatives` of `zoo fit` selects a class. [Negatives and units](../guides/negatives.md)
+explains how to preview negatives.
+
+`EntityFoilInPlace` needs a *units file*, which `zoo units extract` writes. It contains the entities
+of each caption ("a grey sofa") and their *foils*, which are wrong versions ("a red sofa"). It is
+given by `--data.units.file` in training, and by `--units` of `zoo negatives`.""",
     "positives": """A positive is a further text that is true of the image. `--data.positives`
 selects a class.""",
     "extractors": """An extractor finds the *units* of a caption: its entities ("a grey sofa") and
@@ -67,11 +71,13 @@ should be false ("a red sofa"). `zoo units extract --extractor` selects a class,
 and foils to a *units file*.""",
     "taggers": """A tagger finds words, their part-of-speech tags and phrases. `--tagger` of `zoo
 units extract` and of `zoo negatives` selects a class.""",
-    "segments": """Segments are phrases of a text. The heads `StructureGuided` and `ComCLIP`
-encode each one separately. `--model.head.segments` selects a class. The examples are segments of
-"a black cat and a white dog".""",
-    "views": """Views are crops of an image. The heads `StructureGuided` and `ComCLIP` encode each
-one separately. `--model.head.views` selects a class.""",
+    "segments": """Segments are phrases of a text, and the text itself. A *head* is the part of a
+model that computes the score of an image and a text. In evaluation, the heads `StructureGuided` and
+`ComCLIP` let the model's towers encode each segment of the text, and each view of the image (next
+section), separately. `--model.head.segments` selects a class. The examples in parentheses are
+segments of "a man in a red hat riding a brown horse".""",
+    "views": """Views are crops of an image, which the heads `StructureGuided` and `ComCLIP` let the
+image tower encode separately. `--model.head.views` selects a class.""",
     "units in training": """While a model trains, this class draws units and foils from a units
 file. Its arguments are flags, such as `--data.units.n_units`. "The paper", Table 16, N_u and K
 refer to [CS-CLIP](../methods/cs_clip.md).""",
@@ -82,8 +88,9 @@ caption, and a *positive* is a further true text of the image. A *unit* is a phr
 and a *foil* is a wrong version of it.
 
 Terms of evaluation: A *case* is one question of a benchmark, and a *subset* is a group of cases. A
-*preset* decides how ties count and which averages are reported. A *run* is one training or
-evaluation, and its folder. The [glossary](../glossary.md) has more terms."""
+*preset* decides how ties count and which averages are reported. The benchmarks of a preset are
+those that its averages need. A *run* is one training or evaluation, and its folder. The
+[glossary](../glossary.md) has more terms."""
 FIT_INTRO = """`zoo fit` trains a model, and `zoo validate` evaluates one. A *recipe* is a YAML file
 that configures a training run. An *overlay* changes some of its settings."""
 SETTINGS_INTRO = """Every setting of a recipe is also a flag. The tables below list them, except

@@ -24,7 +24,8 @@ This page lists what was run, what was measured, and what was not.
 |several GPUs, several machines (only several processes on one CPU)|**not run**| |
 |`torch.compile`, fp32 and TF32 on a GPU|**not run**| |
 
-`zoo study published` and `zoo study trained_as_published` run the first two missing rows.
+`zoo study published` would run the first row marked **not run**, and `zoo study
+trained_as_published` the second. Neither was run.
 
 ## Exactness
 
@@ -45,8 +46,9 @@ were not available: the rules were only tested on made-up files.
 
 - **Training CLIP** (ViT-B/32, bf16) on an NVIDIA H200: 2,240.4 images per second; open_clip's
   trainer: 1,058.7 ([gpu.md]({results}gpu.md)).
-- **Training CS-CLIP** on the same GPU, including data loading: 842.2 images per second. This is
-  0.284 of the throughput of the towers alone ([gpu.md]({results}gpu.md)).
+- **Training CS-CLIP** on the same GPU, including data loading: 842.2 images per second. The
+  towers alone (forward, backward and update on the same batches): 2,960.4
+  ([gpu.md]({results}gpu.md)).
 - **Training on a CPU** (`zoo-tiny`): 0.732 of the processor time and 1.068 of the memory of
   open_clip's trainer ([open_clip_trainer.md]({results}open_clip_trainer.md)).
 - **Evaluation on a CPU** (ViT-B/32): 3.82 times as fast as a plain loop, best of two runs
@@ -58,9 +60,14 @@ The GPU values are from one run each, without an interval.
 
 - *Swap*: a true caption against one with two words or phrases exchanged.
 - *Half-truth*: a true text (A) against the same text with a wrong detail added (A-).
-- *A+ > A-*: the control for text length, since preferring shorter texts does not help: a true
-  detail (A+) against a wrong detail (A-).
+- *A+ > A-*: the control for text length. A+ is A with a true detail. A+ and A- have similar
+  lengths, so preferring shorter texts does not help.
+- *Condition*: a kind of wrong detail, such as a wrong attribute.
+- *Unit*: an entity or relation in a caption. A *foil* is a wrong version of it.
+- *TF-Local*, *structure-guided inference*: [two](methods/cross_modal.md)
+  [heads](methods/structure_guided.md), which score images and texts.
 - *shorter text*, *longer text*: always choosing the shorter or the longer text.
+- *tests only*: significance tests without intervals.
 - *paired*: interval of the difference between two models on the same images.
 - *before*: the model before fine-tuning.
 """

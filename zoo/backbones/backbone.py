@@ -82,12 +82,14 @@ class Backbone(Configurable, nn.Module):
             or the folder of a run or of a model of open_clip or Hugging Face. A file is a
             checkpoint of zoo or a state dict with open_clip's parameter names, which may be nested
             or have a prefix. Only the backbone of a checkpoint is used, and its adapters are
-            merged. A file in another format needs a class of `zoo ls published_weights`, with the
-            file as its `path`. None draws random weights.
-        activation: The activation function in the towers: `gelu` or `quickgelu`. None takes that of
-            the tag or file, of a `name` that ends in `-quickgelu`, or else of the architecture. It
-            must be set if the architecture exists with both and neither file nor `name` decides, or
-            if a tag and its architecture disagree.
+            merged. For a file in another format, the value is not a name but a class of `zoo ls
+            published_weights`, which has the file as its argument `path`. None draws random
+            weights.
+        activation: The activation function in the towers: `gelu` or `quickgelu`. None takes the one
+            that the file records, or else that of the architecture. It must be set in three cases:
+            a tag was trained with another one than its architecture has; a file records another one
+            than a `name` that ends in `-quickgelu`; or a file records none, `name` does not end so,
+            and open_clip has the architecture with both.
         preprocess: Changes to open_clip's preprocessing of images: `mean`, `std`, `interpolation`,
             `resize_mode`, `fill_color`, `mode`. Other keys keep the values of the tag or file, or
             else open_clip's defaults. The size is always that of the image tower.

@@ -26,10 +26,11 @@ class Tuning(metaclass=RangedType):
         batch_norm: Whether the statistics of BatchNorm are `frozen` or `updated` in training.
             Towers with BatchNorm cannot combine `updated` with `compute.chunk` or
             `compute.checkpoint_blocks`.
-        image_groups: How many groups of layers are trained at the end of an image tower that
-            `towers` leaves out. In open_clip's own ViT, the first group is the projection, the
-            second is the last block with the final norm, and each further group is one block.
-            Towers of timm have the groups of timm. None trains no group.
+        image_groups: Trains only the end of the image tower, if `towers` leaves this tower out: the
+            number of groups of layers, counted from the output. In open_clip's own ViT, the first
+            group is the projection, the second is the last block with the final norm, and each
+            further group is one block. Towers of timm have the groups of timm. None trains no
+            group.
         text_groups: The same for the text tower.
 
     Examples:

@@ -23,7 +23,8 @@ def add_caption_arguments(parser: CommandParser, others: str = "") -> None:
         "captions",
         type=str,
         help="a text file, Flickr token file, CSV, TSV, COCO's or Karpathy's JSON, "
-        f"JSON lines, Parquet, WebDataset tars (files or URLs) or a folder of scenes{others}",
+        "JSON lines, Parquet, WebDataset tars (files or URLs) or a folder that `zoo scenes` "
+        f"wrote{others}",
     )
     parser.add_argument(
         "--reader",

@@ -184,31 +184,34 @@ def parser() -> CommandParser:
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="a file for a plot of the ranks of the runs on seen, mixed and unseen cases, as the "
-        f"first run splits them by --familiar_with ({', '.join(FORMATS)})",
+        help="a file for a plot of the ranks of the runs on seen, mixed and unseen cases: all, "
+        "some or none of the attribute-object pairs of a case occur in the captions of `zoo "
+        f"validate --familiar_with`. The split of the first run is used ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--by_split",
         type=Path,
         metavar="FILE",
-        help="a file for a plot of the accuracy of the runs on seen, mixed and unseen cases, with "
-        f"the range over seeds ({', '.join(FORMATS)})",
+        help="a file for a plot of the accuracy of the runs on seen, mixed and unseen cases (see "
+        f"--rank_shifts), with the range over seeds ({', '.join(FORMATS)})",
     )
     parser.add_argument(
         "--scatter",
         type=str,
         nargs=3,
         metavar=("X", "Y", "FILE"),
-        help="plot two metrics or averages against each other, as in `--scatter Comp ZS "
-        "wise_ft.pdf`; a line joins the checkpoints of one `zoo merge`",
+        help="three values: two metrics or averages, and a file for a plot of one against the "
+        "other, as in `--scatter Comp ZS wise_ft.pdf` for the averages Comp and ZS; a line joins "
+        "the checkpoints of one `zoo merge`",
     )
     parser.add_argument(
         "--outcomes",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="for each run, list N answers (of --metrics) that differ from those of the first "
-        "run, smallest score margins first",
+        help="for each further run, list N answers that differ from those of the first run. With "
+        "--metrics, only answers of these metrics are listed. The list begins with the smallest "
+        "score margins; of the margins of the two runs, the larger one counts",
     )
     parser.add_argument(
         "--resamples",

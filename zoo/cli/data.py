@@ -193,7 +193,8 @@ def parser() -> CommandParser:
     packing.add_argument(
         "--quality",
         type=JpegQuality | None,
-        help="JPEG quality of resized and cropped images, from 1 to 95 (default: 95)",
+        help="JPEG quality, from 1 to 95 (default: 95), of images that --side resizes and of "
+        "images of which the captions describe only a region, since the rest is cut off",
     )
     packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images per tar")
     packing.add_argument("--units", type=str, help="a units file to copy into the folder")

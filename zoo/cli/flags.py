@@ -135,9 +135,8 @@ FLAGS = (
     Flag(
         "familiar_with",
         "CAPTIONS",
-        "split cases by whether their attribute-object pairs occur in these captions: a file, a "
-        "table of `zoo bindings`, `training` (the model's captions), or `coco` (if no value is "
-        "given)",
+        "split cases by whether these captions have their attribute-object pairs: a file, a table "
+        "of `zoo bindings`, `training` (the training data), or `coco` (if the flag has no value)",
         commands=("validate",),
     ),
     Flag(
@@ -166,7 +165,7 @@ FLAGS = (
         "exclude_images",
         "IDS",
         "also report metrics without these images: a file of ids or captions, `karpathy_train` "
-        "(COCO), or `trained` (training images, if no value is given)",
+        "(COCO), or `trained` (training images, if the flag has no value)",
         commands=("validate",),
     ),
     Flag(

@@ -87,7 +87,7 @@ def run_parser() -> CommandParser:
         "--preset",
         type=str,
         default=PAPER,
-        help="the rules that create the texts, as for `zoo halftruth build` (default: paper)",
+        help="the rules for building half-truths, as for `zoo halftruth build` (default: paper)",
     )
     parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"

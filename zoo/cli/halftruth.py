@@ -182,7 +182,8 @@ def parser() -> CommandParser:
     commands = parser.add_subcommands(dest="command", required=True)
     build_parser = CommandParser(
         description="Write a case file, which is a fixed benchmark that can be published and "
-        "cited. `zoo validate --benchmarks half_truth:CASES` evaluates on it."
+        "cited. A case is a true text, the same text with a wrong detail added, and the same text "
+        "with a true detail added. `zoo validate --benchmarks half_truth:CASES` evaluates on it."
     )
     build_parser.add_argument("units", type=str, help="a units file, or a folder of them")
     build_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
@@ -191,9 +192,10 @@ def parser() -> CommandParser:
         "--preset",
         type=str,
         default=CHECKED,
-        help="the rules that create the texts: paper; checked (as paper, but without foils that "
-        "another caption of the image supports); equal_words (as paper, but wrong and true "
-        "additions have the same number of words); or public_code",
+        help="the rules for building half-truths: paper (CS-CLIP's paper); checked (as paper, but "
+        "without foils that another caption of the image supports); equal_words (as paper, but the "
+        "wrong and the true detail have the same number of words); or public_code (the code of "
+        "CS-CLIP's paper)",
     )
     build_parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
@@ -209,8 +211,8 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--corpus",
         type=str,
-        help="captions of other images. They add a text-only baseline, which prefers the addition "
-        "that is more frequent in them",
+        help="captions of other images. With them, a text-only baseline is computed: it prefers "
+        "the one of the true and the wrong detail that is more frequent in these captions",
     )
     build_parser.add_argument(
         "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"

@@ -87,7 +87,7 @@ def parser() -> CommandParser:
         const=COCO,
         help="split cases by whether their attribute-object pairs occur in these captions: a file "
         "of captions, a table of `zoo bindings`, `training` (those that the model was trained "
-        "on), or `coco` (COCO's training captions, if no value is given)",
+        "on), or `coco` (COCO's training captions, if the flag has no value)",
     )
     parser.add_argument(
         "--exclude_images",
@@ -96,7 +96,7 @@ def parser() -> CommandParser:
         const=TRAINED,
         help="also report metrics without these images: a file with one image id per line, a file "
         "of captions, `karpathy_train` (train and restval of Karpathy's split of COCO), or "
-        "`trained` (the model's training images, if no value is given)",
+        "`trained` (the model's training images, if the flag has no value)",
     )
     parser.add_argument(
         "--data_root",

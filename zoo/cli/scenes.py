@@ -15,6 +15,10 @@ from zoo.support.files import check_writable
 if TYPE_CHECKING:
     from zoo.scenes.collection import SceneCollection
 
+# what `--n` counts
+SINGLE = "scenes, with one image each"
+PAIRED = "pairs of scenes, with two images each"
+
 
 def main(argv: list[str]) -> int:
     """Runs a command, and returns the exit status."""
@@ -57,21 +61,21 @@ def parser() -> CommandParser:
         "none; by default, two per shape",
     )
     grid = CommandParser(
-        description="Render scenes of two objects, with 8 colours and 8 shapes. Training never "
-        "shows a block of 3 x 3 colour-shape pairs."
+        description="Render scenes of two objects, with 8 colours and 8 shapes. Of the 64 "
+        "colour-shape pairs, the 9 pairs of 3 colours with 3 shapes do not occur in training."
     )
     _add_rendering(grid, n=2500, size=64, samples="48")
     grid.add_argument(
         "--block_seed",
         type=int,
         default=0,
-        help="the seed that selects these 3 x 3 pairs",
+        help="the seed that selects these 3 colours and 3 shapes",
     )
     pairs = CommandParser(
         description="Render pairs of scenes in which two objects swap a colour, size, material or "
         "quantity."
     )
-    _add_rendering(pairs, n=400, size=96, samples="64")
+    _add_rendering(pairs, n=400, size=96, samples="64", images=PAIRED)
     world = CommandParser(
         description="Render cartoon scenes of everyday objects, with five captions each."
     )
@@ -87,21 +91,22 @@ def parser() -> CommandParser:
         description="Render pairs of cartoon scenes whose captions have the same words in another "
         "order."
     )
-    _add_drawing(world_pairs, n=400)
+    _add_drawing(world_pairs, n=400, images=PAIRED)
     world_bindings = CommandParser(
         description="Render pairs of cartoon scenes in which two objects swap colours. Half of "
         "them test combinations of colour and object that are kept out of training."
     )
-    _add_drawing(world_bindings, n=800)
+    _add_drawing(world_bindings, n=800, images=PAIRED)
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="combinations of colour and object that only scenes of the split `unseen_true` show",
+        help="combinations of colour and object that are kept out of training. Only the split "
+        "`unseen_true` shows them: scenes whose true caption names such a combination",
     )
     image_half_truths = CommandParser(
         description="Render pairs of cartoon scenes that differ in one detail, with a caption each."
     )
-    _add_drawing(image_half_truths, n=800)
+    _add_drawing(image_half_truths, n=800, images=PAIRED)
     hashing = CommandParser(
         description="Print the SHA-256 of the pixels, graphs and captions of a folder of scenes."
     )
@@ -178,21 +183,25 @@ def parser() -> CommandParser:
     return parser
 
 
-def _add_rendering(parser: CommandParser, n: int, size: int, samples: str) -> None:
+def _add_rendering(
+    parser: CommandParser, n: int, size: int, samples: str, images: str = SINGLE
+) -> None:
     """Adds the flags of the commands that trace rays, with their defaults."""
     note = "; images of at least 128 pixels have CLEVR's camera view"
-    _add_drawing(parser, n, size, note)
+    _add_drawing(parser, n, size, note, images)
     parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
 
 
-def _add_drawing(parser: CommandParser, n: int, size: int = 112, note: str = "") -> None:
+def _add_drawing(
+    parser: CommandParser, n: int, size: int = 112, note: str = "", images: str = SINGLE
+) -> None:
     """Adds the flags of all commands that make images, with their defaults."""
     parser.add_argument("--out", required=True, help="the folder to write")
     parser.add_argument(
         "--n",
         type=integer_at_least(1),
         default=n,
-        help="number of scene layouts",
+        help=f"number of {images}",
     )
     parser.add_argument(
         "--size",

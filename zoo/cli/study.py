@@ -144,7 +144,7 @@ def parser() -> CommandParser:
         "--search",
         action="store_true",
         help="instead, tune the settings for which the study gives ranges, on validation "
-        "captions. The best settings of each row of the table are written as an overlay",
+        "captions. For each recipe with its overlays, the best settings are written as an overlay",
     )
     version_group = parser.add_mutually_exclusive_group()
     version_group.add_argument(

@@ -80,8 +80,9 @@ class CaptionDataModule(Ranged, CaptionData):
 
     Args:
         train: Captions to train on, from one or several readers (`zoo ls readers`).
-        image_roots: Folders of images. These are data roots, such as the folder that contains
-            `coco` or `flickr30k`, and folders that image paths in captions files are relative to.
+        image_roots: Folders in which images are searched. A folder can contain data sets, such as
+            the folders `coco` and `flickr30k`, or be the one to which the image paths in a captions
+            file are relative.
         val: Captions for the validation loss, from one or several readers. Without it, `val_share`
             or `val_images` can hold out training images. If none of the three is set, there is no
             validation loss.
@@ -106,8 +107,8 @@ class CaptionDataModule(Ranged, CaptionData):
             its caption. It comes before those of `negatives`.
         units: Draws units and foils from a units file.
         hard_images: Whether each row adds a similar image that its captions file names, with its
-            own caption and negatives (NegCLIP). Validation adds only images that are never rows
-            themselves (TROHN-Img).
+            own caption and negatives (NegCLIP). The validation loss adds such an image only if it
+            has no row of its own, as in TROHN-Img.
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first epoch.
         features: Stores the outputs of frozen towers in a folder, so that images and texts are
@@ -118,13 +119,14 @@ class CaptionDataModule(Ranged, CaptionData):
             average twice as many rows as one with weight 1, and a reader with weight 0 is not read.
             An epoch has as many rows as without weights. Captions of a reader repeat only after all
             of them were drawn.
-        seed: Seed of order, augmentation, negatives and units. With None, commands use
-            `seed_everything`, and Python uses 0.
+        seed: Seed of order, augmentation, negatives and units. With None, commands take the setting
+            `seed_everything`. In Python code, None is 0.
         workers: Number of data-loading processes per device. With a GPU, None is the number of CPU
             cores per GPU minus one, but at least 2 and at most 8. Without a GPU, it is 2.
         expected_images: Expected number of training images. Another number is an error.
-        truncation: Whether captions over the context length are truncated. Their number in a sample
-            is reported. If false, all captions are checked, and such captions are an error.
+        truncation: Whether captions over the context length are truncated. If true, only a part of
+            the captions is checked, and the number of long ones among them is reported. If false,
+            all captions are checked, and a long one is an error.
         tolerate_missing: Whether missing images are left out, and their number is reported.
             Otherwise they are an error.
         tolerate_broken: Whether rows of images that cannot be decoded are left empty, and their

@@ -82,8 +82,8 @@ class Evaluation(Ranged):
             arguments; `all`, or `suite:NAME` for those of a preset.
         data_root: One or several folders of annotations and images. A file is read from the first
             folder that has it.
-        out: Folder of results.json and cases.parquet. With None, only `zoo validate` writes them,
-            to its run folder.
+        out: Folder of results.json and cases.parquet. With None, `zoo validate` writes them to its
+            run folder, and `zoo fit` and Python code do not write them.
         presets: Rules for ties and averages (`zoo ls presets`); `official` if None. The logger gets
             the values of the first preset.
         image_batch: Number of images that are encoded at once.

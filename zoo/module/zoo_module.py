@@ -69,11 +69,11 @@ class ZooModule(Ranged, LightningModule):
         head: Computes the score of an image and a text. None is `Cosine`.
         optimizer: Learning rates and schedule.
         seed: Seed of dropout and other noise, at least 0. It is combined with the number of the
-            step. With None, commands use `seed_everything`, and Python uses 0.
-        mask_same_image: Whether other captions and units of the same image are not used as
-            negatives. The papers use them.
-        mask_same_text: Whether captions and units with the same words are not used as negatives.
-            The papers use them.
+            step. With None, commands take the setting `seed_everything`. In Python code, None is 0.
+        mask_same_image: Whether the loss ignores other captions and units of the same image. If
+            false, they count as negatives, as in the papers of the objectives.
+        mask_same_text: Whether the loss ignores captions and units with the same words. If false,
+            they count as negatives, as in the papers of the objectives.
         tokens_in_bf16: Whether devices exchange text tokens and their gradients in bf16, if the
             head reads tokens. Pooled vectors keep their precision.
 

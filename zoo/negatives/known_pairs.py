@@ -12,14 +12,15 @@ from zoo.units.record import UnitRecord
 
 
 class KnownPairs(NegativeGenerator):
-    """The negatives of another generator in which all pairs of consecutive words occur in captions.
+    """The negatives of another generator, except those with word pairs that given captions lack.
 
-    A swap may create a pair, such as `green cow`, that describes no training image. A model then
-    learns that the pair is false. Words that are not consecutive are not checked.
+    A pair is two consecutive words; other words are not compared. A swap may create a pair, such as
+    `green cow`, that describes no training image. A model then learns that the pair is false.
 
     Args:
         generator: The generator of the negatives.
-        captions: The reader of the captions whose pairs are allowed, usually the training data.
+        captions: The reader of the given captions, usually the training data. A negative may
+            contain only pairs of consecutive words that occur in them.
         draws: The maximum number of negatives drawn per caption. If all have an unknown pair, the
             caption has no negative.
     """

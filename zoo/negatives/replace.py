@@ -39,9 +39,10 @@ class Replace(NegativeGenerator):
     Args:
         table: The table of alternatives, built from captions by `zoo negatives build`.
         min_entities: The minimum number of noun phrases in a caption. As published, 2.
-        max_unknown: The maximum share of the captions' words, from 0 to 1, that may be missing from
-            the table, for example because it was built from other captions. Missing words are never
-            replaced.
+        max_unknown: If a larger share of words, from 0 to 1, is missing from the table, the command
+            stops with an error before it makes negatives. The share is that of all replaceable
+            nouns, adjectives and verbs in up to 2,000 captions together. Words are missing if the
+            table was built from other captions, for example. They are never replaced.
         tagger: The tagger that the table was built with. By default, it is found by its name in the
             table, which works for taggers of this package.
 

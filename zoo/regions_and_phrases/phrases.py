@@ -19,7 +19,7 @@ from zoo.units.rules.rule import RuleExtractor
 
 
 class Chunks(Segments):
-    """Noun phrases, and the whole text: "a black cat", "a white dog".
+    """Noun phrases ("a man", "a red hat", "a brown horse"), and the whole text.
 
     Args:
         tagger: The tagger that finds noun phrases. By default, `TextBlobTagger`.
@@ -48,7 +48,7 @@ class Chunks(Segments):
 
 
 class Coarse(Segments):
-    """Entities with their attributes, relations, and the whole text: "black cat", "white dog".
+    """Entities with attributes ("red hat"), relations ("man in red hat"), and the whole text.
 
     A relation between the only two entities is the text itself, and is not listed separately.
 
@@ -108,7 +108,7 @@ class Coarse(Segments):
 
 
 class Fine(Coarse):
-    """The phrases of `Coarse`, and each entity without its attributes: "cat", "dog".
+    """The phrases of `Coarse`, and each entity without its attributes ("hat", "horse").
 
     Args:
         units: One or several units files, in which the text is looked up.
@@ -122,10 +122,10 @@ class Fine(Coarse):
 
 
 class Triplets(Coarse):
-    """Entities with their attributes, predicates of relations ("riding"), and the whole text.
+    """Entities with attributes ("red hat"), predicates ("riding"), and the whole text.
 
-    For "a man riding a brown horse", these are "man", "brown horse", "riding" and the text, as in
-    ComCLIP.
+    A predicate is a relation without its entities. For "a man riding a brown horse", the segments
+    are "man", "brown horse", "riding" and the text, as in ComCLIP.
 
     Args:
         units: One or several units files, in which the text is looked up.

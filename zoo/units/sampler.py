@@ -31,8 +31,9 @@ class UnitSampler(Configurable):
         max_conjunction: The maximum number of entities joined by "and" to one unit (K of the
             paper).
         with_replacement: Whether a unit can be drawn again for the same caption, as in the public
-            code; the paper does not say. Otherwise, once the only relation of a caption is drawn,
-            the next draw gives an entity, or nothing.
+            code; the paper does not say. If False, each unit is drawn at most once per caption. For
+            example, if a caption has just one relation, the draw after it gives an entity. If the
+            caption has no further unit, a draw gives nothing.
         shuffle_conjunction_independently: Whether joined entities and their foil are ordered
             independently. The public code does so. Half of these foils then also differ in order,
             so that they are no longer minimal edits.

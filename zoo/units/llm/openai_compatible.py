@@ -29,8 +29,9 @@ class OpenAICompatible(LanguageModelExtractor):
         base_url: The server's address, including the version (`/v1`). By default, the environment
             variable OPENAI_BASE_URL. If it is not set, vLLM's server on this machine, port 8000.
         timeout: The time limit of a request, in seconds.
-        patience: How long, in seconds, the server may accept no requests before the run ends.
-            Pauses that the server requests are not counted.
+        patience: The run ends with an error if the server cannot be reached, or is too busy, for
+            more than this number of seconds. If a busy server states how long to wait, that time is
+            not counted.
         extra_body: Additional fields of each request. By default, they turn off the thinking of
             Qwen3 on vLLM's server. If a server rejects them, set `{}`.
         api_key_env: The environment variable that holds the API key, if the server needs one.
