@@ -4,6 +4,7 @@ Metrics and averages are the dataclasses of the code. Of the header, the keys th
 are described. A new key may be added without a new version; any other change has another `schema`.
 """
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -109,17 +110,20 @@ class ResultsFile(TypedDict):
 
 def build_results_schema() -> dict[str, Any]:
     """Returns the JSON Schema of the code's types, which `results.schema.json` has as well."""
-    schema = _with_sorted_lists(msgspec.json.schema(ResultsFile))
+    schema = _normalize(msgspec.json.schema(ResultsFile))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _with_sorted_lists(value: Any) -> Any:
-    """Sorts lists, which msgspec makes of sets whose order differs between processes."""
+def _normalize(value: Any) -> Any:
+    """Makes a schema of msgspec equal in all processes and versions.
+
+    Lists that msgspec makes of sets are sorted, and the indentation of docstrings is removed.
+    """
     if isinstance(value, dict):
-        return {name: _with_sorted_lists(entry) for name, entry in value.items()}
+        return {name: _normalize(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return sorted(map(_with_sorted_lists, value), key=str)
-    return value
+        return sorted(map(_normalize, value), key=str)
+    return inspect.cleandoc(value) if isinstance(value, str) else value
 
 
 if __name__ == "__main__":
