@@ -710,10 +710,10 @@ def test_the_lowest_is_best_where_the_protocol_says_so(brittle: Comparison) -> N
         assert [(value.best, value.near_best) for value in line.values] == marks
     assert "| 50.0 | **20.0** | <ins>20.3</ins> |" in brittle.to_markdown()
     assert summarise_differences(brittle.lines) == [
-        "b is significantly better than a on 1 of 2 metrics, and worse on 0",
-        "c is significantly better than a on 1 of 2 metrics, and worse on 0",
-        "metrics with fewer than 100 queries, in which only large differences are significant: "
-        "1 of 2",
+        "b is significantly better than a (q ≤ 0.05) on 1 of 2 metrics, and worse on 0",
+        "c is significantly better than a (q ≤ 0.05) on 1 of 2 metrics, and worse on 0",
+        "1 of 2 metrics has fewer than 100 queries, so that only large differences are "
+        "significant there",
     ]
 
 

@@ -128,46 +128,51 @@ def names_with_lower_better(lines: Sequence[ComparisonLine]) -> list[str]:
 def summarise_differences(lines: Sequence[ComparisonLine]) -> list[str]:
     """Returns one sentence per run: on how many metrics it differs significantly from the first.
 
-    Further sentences name runs with the same correct answers, and the number of metrics with few
-    queries.
-    Means of metrics are not counted.
+    A run with the same correct answers as an earlier run is named with it instead. A last sentence
+    gives the number of metrics with few queries. Means of metrics are not counted.
 
     Args:
         lines: The rows of a comparison.
     """
     lines = [line for line in lines if not line.name.is_mean and not line.name.split]
-    tests = [
-        (line.improvement(test), test) for line in lines for test in line.tests_against_first()
-    ]
+    first = lines[0].values[0].run if lines else ""
     sentences = []
-    for run in dict.fromkeys(test.second for _, test in tests):
-        own = [(improvement, test) for improvement, test in tests if test.second == run]
-        better = sum(test.q <= LEVEL and improvement > 0 for improvement, test in own)
-        worse = sum(test.q <= LEVEL and improvement < 0 for improvement, test in own)
-        first = own[0][1].first
+    for run in dict.fromkeys(test.second for line in lines for test in line.tests):
+        tests = [(line, test) for line in lines for test in line.tests if test.second == run]
+        equal_run = _run_with_equal_answers([test for _, test in tests])
+        if equal_run:
+            sentences.append(f"{run} has the same correct answers as {equal_run} in all metrics")
+            continue
+        improvements = [
+            line.improvement(test) if test.q <= LEVEL else 0.0
+            for line, test in tests
+            if test.first == first
+        ]
+        better, worse = sum(i > 0 for i in improvements), sum(i < 0 for i in improvements)
         if better or worse:
             sentences.append(
-                f"{run} is significantly better than {first} on {better} of {len(own)} "
-                f"metrics, and worse on {worse}"
+                f"{run} is significantly better than {first} (q ≤ {LEVEL}) on {better} of "
+                f"{len(improvements)} metrics, and worse on {worse}"
             )
         else:
             sentences.append(
-                f"{run} does not differ significantly from {first} on any of {len(own)} metrics"
+                f"{run} does not differ significantly from {first} (q ≤ {LEVEL}) on any of "
+                f"{len(improvements)} metrics"
             )
-    counts: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
-    for test in (test for line in lines for test in line.tests):
-        counts.setdefault((test.first, test.second), set()).add(test.right_only)
-    sentences += [
-        f"{first} and {second} have the same correct answers in all metrics"
-        for (first, second), right_only in counts.items()
-        if right_only == {(0, 0)}
-    ]
     if few := sum(line.n < FEW_QUERIES for line in lines):
         sentences.append(
-            f"metrics with fewer than {FEW_QUERIES} queries, in which only large differences are "
-            f"significant: {few} of {len(lines)}"
+            f"{few} of {len(lines)} metrics {'has' if few == 1 else 'have'} fewer than "
+            f"{FEW_QUERIES} queries, so that only large differences are significant there"
         )
     return sentences
+
+
+def _run_with_equal_answers(tests: Sequence[Contrast]) -> str:
+    """Returns the first run with the same correct answers in all tests; empty if there is none."""
+    counts: dict[str, set[tuple[int, int] | None]] = {}
+    for test in tests:
+        counts.setdefault(test.first, set()).add(test.right_only)
+    return next((run for run, right_only in counts.items() if right_only == {(0, 0)}), "")
 
 
 def compare_metrics(
