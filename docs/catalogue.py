@@ -343,7 +343,8 @@ def packages() -> str:
         for name in layer.split(" | "):
             module = importlib.import_module(f"zoo.{name}")
             place = f"zoo/{name}" + ("/" if hasattr(module, "__path__") else ".py")
-            rows.append([number, f"[`{place}`](../../{place})", paragraphs(module)[0]])
+            file = f"{place}__init__.py" if place.endswith("/") else place
+            rows.append([number, f"[`{place}`](../../{file})", paragraphs(module)[0]])
     intro = """A package or module of `zoo/` imports only from layers with a higher number.
 [Architecture](../architecture.md) explains how the packages work together."""
     listing = table("layer | package or module | content", rows)
