@@ -106,9 +106,9 @@ class CaptionDataModule(Ranged, CaptionData):
         source_negatives: Whether each row gets one of the negatives that the captions file has for
             its caption. It comes before those of `negatives`.
         units: Draws units and foils from a units file.
-        hard_images: Whether each row adds a similar image that its captions file names, with its
-            own caption and negatives (NegCLIP). The validation loss adds such an image only if it
-            has no row of its own, as in TROHN-Img.
+        hard_images: Whether each row adds a similar image that the captions file names, with the
+            caption and negatives of that image (NegCLIP). The validation loss adds only images
+            that are not in other rows, as in TROHN-Img.
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first epoch.
         features: Stores the outputs of frozen towers in a folder, so that images and texts are

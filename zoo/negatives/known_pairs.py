@@ -12,7 +12,7 @@ from zoo.units.record import UnitRecord
 
 
 class KnownPairs(NegativeGenerator):
-    """The negatives of another generator, except those with word pairs that given captions lack.
+    """Keeps those negatives of another generator whose word pairs all occur in given captions.
 
     A pair is two consecutive words; other words are not compared. A swap may create a pair, such as
     `green cow`, that describes no training image. A model then learns that the pair is false.

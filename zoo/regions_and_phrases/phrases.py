@@ -54,8 +54,8 @@ class Coarse(Segments):
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
-            there are no files; otherwise, missing texts are errors.
+        extractor: The extractor for texts that the units files do not have. By default, it is
+            `RuleExtractor` without units files; with them, such texts are errors.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class Fine(Coarse):
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
-            there are no files; otherwise, missing texts are errors.
+        extractor: The extractor for texts that the units files do not have. By default, it is
+            `RuleExtractor` without units files; with them, such texts are errors.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
@@ -129,8 +129,8 @@ class Triplets(Coarse):
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are in no units file. By default, `RuleExtractor` if
-            there are no files; otherwise, missing texts are errors.
+        extractor: The extractor for texts that the units files do not have. By default, it is
+            `RuleExtractor` without units files; with them, such texts are errors.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:

@@ -105,7 +105,7 @@ class Protocol(Configurable, ABC):
             the preset `strict` does.
         by_image: Whether each image is a separate query among all texts of the case. The case is
             then scored on those of its images that exist.
-        frames: Number of consecutive images of a case that are frames of one video, else 1.
+        frames: Number of consecutive images of a gallery that are frames of one video, else 1.
         has_interval: Whether the variance of its answers gives a confidence interval of the metric.
             It does not if an answer is a value over all images.
         lower_is_better: Names of the metrics whose lower values are better.
