@@ -4,9 +4,11 @@ import csv
 import importlib
 import inspect
 import re
+import shutil
 import tomllib
 from argparse import SUPPRESS
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +46,45 @@ Comments in each file give its commands and known differences from the paper. *P
 code that the authors of a paper published."""
 PROTOCOLS_INTRO = """A protocol decides which scores make a case right, and reports one or several
 metrics. In the last column, C(n, k) is the binomial coefficient."""
-PRESETS_INTRO = """A preset (`--presets`) decides whether ties count as right, whether foils that
-equal their caption are dropped, and which averages are reported. The last column has the names of
-these averages. An average *by cases* weights each subset by its number of cases.
+PRESETS_INTRO = """\
+`--presets` of `zoo validate` selects presets. A preset decides whether ties count
+as right, whether foils that equal their caption are dropped, and which averages are reported. In a
+*tie*, the right answer and a wrong answer have equal scores. I2T is from image to text, and T2I is
+from text to image. An average *by cases* weights each subset by its number of cases.
 
-In `cs_clip`, `suite of 16` is the mean over 16 benchmarks, from image to text. `paired 7` is
+`suite of 16` of `cs_clip` is the mean over 16 benchmarks, from image to text. `paired 7` is
 the mean over the seven of them with several images and several texts per case: coco_cf, cola,
-colorswap, mmvp, spec, vismin and winoground. I2T is from image to text, and T2I from text to image.
+colorswap, mmvp, spec, vismin and winoground. `cs_clip_ablations` lists three averages twice, by
+their names in two groups of tables: `Comp I2T` equals `suite of 16`, `Comp T2I` equals `paired 7,
+T2I`, and `Comp Grp` equals `paired 7, group`."""
+BENCHMARKS_INTRO = """Each benchmark has a page with its cases, licence, files and commands.
+[Benchmarks](../guides/benchmarks.md) explains how to evaluate models on them."""
+BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 
-`cs_clip_ablations` lists three of its nine columns twice, because they are averages of `cs_clip`:
-`Comp I2T` equals `suite of 16`, `Comp T2I` equals `paired 7, T2I`, and `Comp Grp` equals `paired 7,
-group`."""
+- **Case**: one question to a model. Most cases ask whether a model prefers a true caption to a
+  wrong caption, which is called a *foil*. A **subset** is a group of cases.
+- **Protocol**: the rule for right answers. Each subset has one of these [protocols](protocols.md),
+  which also defines its metrics.
+- **Tie**: the right answer and a wrong answer have equal scores. A page says how the authors' code
+  counts ties. A [preset](presets.md) follows that code or counts all ties as wrong.
+- **Note**: a remark that zoo prints with the results.
+- **Head**: the part of a model that computes the score of an image and a text from the outputs of
+  the two towers ([heads](methods.md#heads)).
+- **`DATA_ROOT`**: the folder of all data.
+- **`cases.parquet`**: the file with the results per case. Its column `group` has the category of a
+  case; the metric `group` is something else.
+
+The table of subsets has these columns:
+
+- **cases**: the number of cases in the published files.
+- **chance**: the expected result of random scores.
+- **A metric**, such as `i2t`: the [published value](../published_values.md) of OpenAI's ViT-B/32.
+  It was not measured with zoo. Many values are from the toolkit
+  [vl_compo](https://github.com/ytaek-oh/vl_compo).
+- **file**: where zoo first searches for the annotations in `DATA_ROOT`. For a file elsewhere, add
+  `--benchmarks.files '{SUBSET: PATH}'` after the name of the benchmark.
+
+An empty cell means that the value is not published, or depends on the files."""
 TEXT_INTROS = {
     "negatives": """A negative is a changed caption that should be false of its image.
 `--data.negatives` of `zoo fit` selects a class. [Negatives and units](../guides/negatives.md)
@@ -82,20 +112,27 @@ image tower encode separately. `--model.head.views` selects a class.""",
 file. Its arguments are flags, such as `--data.units.n_units`. "The paper", Table 16, N_u and K
 refer to [CS-CLIP](../methods/cs_clip.md).""",
 }
-FLAGS_INTRO = """Terms of training: A *head* computes the score of an image and a text, and an
+COMMANDS_INTRO = """`zoo COMMAND --help` prints the flags of a command. Every setting of a recipe is
+also a flag of `zoo fit` and `zoo validate`: see [settings of the
+model](commands/settings_model.md) and [settings of the data](commands/settings_data.md)."""
+COMMAND_TERMS = "The [glossary](../../glossary.md) explains terms such as *run* and *preset*"
+TRAINING_TERMS = """\
+Terms of training: A *recipe* is a YAML file that configures a training run, and an
+*overlay* changes some of its settings. A *head* computes the score of an image and a text, and an
 *objective* is the loss. A *row* is one image of a batch with its texts. A *negative* is a wrong
 caption, and a *positive* is a further true text of the image. A *unit* is a phrase of a caption,
-and a *foil* is a wrong version of it.
-
-Terms of evaluation: A *case* is one question of a benchmark, and a *subset* is a group of cases. A
-*preset* decides how ties count and which averages are reported. The benchmarks of a preset are
-those that its averages need. A *run* is one training or evaluation, and its folder. The
-[glossary](../glossary.md) has more terms."""
-FIT_INTRO = """`zoo fit` trains a model, and `zoo validate` evaluates one. A *recipe* is a YAML file
-that configures a training run. An *overlay* changes some of its settings."""
-SETTINGS_INTRO = """Every setting of a recipe is also a flag. The tables below list them, except
-`--trainer`, which has the arguments of Lightning's `Trainer`. In the column of defaults, `null` is
-None, and names such as `Tuning()` are classes with their own defaults."""
+and a *foil* is a wrong version of it."""
+EVALUATION_TERMS = """\
+Terms of evaluation: A *case* is one question of a benchmark, and a *subset* is
+a group of cases. A *preset* decides how ties count and which averages are reported. A *run* is one
+training or evaluation, and its folder."""
+FIT_INTRO = """\
+`zoo fit` trains a model, and `zoo validate` evaluates one. In addition to these flags,
+every setting of a recipe is a flag: see [settings of the model](settings_model.md), [settings of
+the data](settings_data.md), and Lightning's `Trainer` for `--trainer`."""
+SETTINGS_INTRO = """Every setting of a recipe is also a flag of `zoo fit` and `zoo validate`. In the
+column of defaults, `null` is None, and names such as `Tuning()` are classes with their own
+defaults."""
 HELP = {"Path to a configuration file.": "a YAML file with the settings below"}  # jsonargparse's
 
 
@@ -133,9 +170,9 @@ def classes(kind: str) -> Iterator[tuple[str, type[Any]]]:
             yield name, import_path(path)
 
 
-def link(cls: type) -> str:
+def link(cls: type, root: str = "../..") -> str:
     """Returns a link to the source of a class, which is shown by its name."""
-    return f"[`{cls.__name__}`](../../{cls.__module__.replace('.', '/')}.py)"
+    return f"[`{cls.__name__}`]({root}/{cls.__module__.replace('.', '/')}.py)"
 
 
 def argument_table(cls: type, prefix: str = "") -> str:
@@ -159,22 +196,25 @@ def subset_table(subsets: Iterable[Subset]) -> str:
     return table(" | ".join(["subset", "cases", "chance, %", *values_head, "file"]), rows)
 
 
-def benchmark_section(name: str, cls: type[Benchmark]) -> str:
-    """Returns the section of a benchmark, without a table if it needs a file of the user."""
+def benchmark(name: str) -> str:
+    """Returns the page of a benchmark, without a table if it needs a file of the user."""
+    cls: type[Benchmark] = dict(classes("benchmarks"))[name]
     subsets = cls().subsets if name in self_contained_benchmarks() else ()
     by_source: dict[str, list[str]] = {}
     for subset in subsets:
         by_source.setdefault(subset.instructions, []).append(subset.name)
-    facts = {"class": link(cls), "licence": cls.licence, "cite": cls.citation}
-    if cls.hub:
-        facts["hub"] = str(cls.hub)
+    spelled = name if subsets else f"{name}:{cls.colon_argument.upper()}"
+    facts = {"Evaluate": f"`zoo validate --benchmarks {spelled} --data_root DATA_ROOT`"}
     for source, names in by_source.items():
-        facts["get" if len(by_source) == 1 else f"get {', '.join(names)}"] = source
+        facts["Get" if len(by_source) == 1 else f"Get {', '.join(names)}"] = source
     if not subsets:
-        facts["run as"] = f"`{name}:{cls.colon_argument.upper()}`"
-        facts["subsets"] = ", ".join(f"`{subset}`" for subset in cls.subset_names)
+        facts["Subsets"] = ", ".join(f"`{subset}`" for subset in cls.subset_names)
+    facts |= {"Hub": str(cls.hub or ""), "Licence": cls.licence, "Cite": cls.citation}
     lines = "\n".join(f"- {label}: {text}" for label, text in facts.items() if text)
-    return "\n\n".join([f"## `{name}`", *paragraphs(cls), lines, subset_table(subsets)]).strip()
+    summary, *description = paragraphs(cls)
+    source = f"{link(cls, '../../..')}. [Terms](../benchmarks.md#terms) explains terms and columns"
+    sections = [summary, lines, *description, subset_table(subsets)]
+    return page(f"`{name}`", source, *sections)
 
 
 def protocol_rows() -> Iterator[list[str]]:
@@ -185,53 +225,39 @@ def protocol_rows() -> Iterator[list[str]]:
         yield [f"`{name}`", link(cls), " ".join(paragraphs(cls)), chance]
 
 
-def preset_rows() -> Iterator[list[str]]:
-    """Yields the rows of the presets."""
+def protocols() -> str:
+    """Returns the page of protocols."""
+    listing = table("protocol | class | rule | chance", protocol_rows())
+    return page("Protocols", "the protocol classes", PROTOCOLS_INTRO, listing)
+
+
+def presets() -> str:
+    """Returns the page of presets."""
+    sections = [PRESETS_INTRO]
     for name, cls in classes("presets"):
-        facts = ["your preset, in a YAML or JSON file", *["as in the file"] * 3]
-        if name != "file":
-            preset = preset_of(name)
-            ties = "as in the script" if preset.rules.official_ties else "wrong"
-            equal = "dropped" if preset.rules.drop_identical else "kept"
-            averages = "; ".join(map(str, preset.means))
-            if name != "official" and preset.means == preset_of("official").means:
-                averages = "as in `official`"
-            facts = [preset.description, ties, equal, averages]
-        yield [f"`{name}`", link(cls), *facts]
+        if name == "file":
+            sections += [f"## `{name}`", f"Your own preset, in a YAML or JSON file: {link(cls)}."]
+            continue
+        preset = preset_of(name)
+        ties = "as in the script" if preset.rules.official_ties else "wrong"
+        equal = "dropped" if preset.rules.drop_identical else "kept"
+        averages = "; ".join(f"`{mean}`" for mean in preset.means)
+        if name != "official" and preset.means == preset_of("official").means:
+            averages = "as in `official`"
+        facts = {"Ties": ties, "Foils that equal their caption": equal, "Averages": averages}
+        purpose = preset.description[0].upper() + preset.description[1:]
+        lines = "\n".join(f"- {label}: {text}" for label, text in facts.items())
+        sections += [f"## `{name}`", f"{purpose}.", lines]
+    return page("Presets", "the preset classes", *sections)
 
 
 def benchmarks() -> str:
-    """Returns the page of benchmarks, protocols and presets."""
+    """Returns the page that lists all benchmarks."""
     listed = dict(classes("benchmarks"))
-    intro = """[Benchmarks](../guides/benchmarks.md) explains how to run them. Most benchmarks test
-whether a model prefers a true caption to a wrong caption (*foil*). A *case* is one such question,
-and a *subset* is a group of cases. The *protocol* of a subset decides which scores make a case
-right, and defines the [metrics](#protocols). In a *tie*, the right answer and a wrong answer have
-equal scores. Most sections of published benchmarks state how the authors' code counts ties. A
-[preset](#presets) decides whether ties count as in that code or are always wrong. *Notes* are
-remarks that zoo prints with the results.
-
-A *head* is the part of a model that computes the score of an image and a text from the outputs of
-the two towers ([heads](methods.md#heads)). A *reader* is the code that reads files of one format.
-If your annotations have other names than the table gives, name them in the argument `files` of the
-benchmark: `--benchmarks.files '{SUBSET: PATH}'`. File `cases.parquet` has zoo's results per case.
-Its column `group` has the category of a case, and differs from the metric `group`.
-
-In the tables of subsets, `chance` is the result of random scores. The column of each metric has
-[published values](../published_values.md) of OpenAI's ViT-B/32, which were not measured here. Many
-are from the toolkit [vl_compo](https://github.com/ytaek-oh/vl_compo). `file` is where zoo first
-searches for the annotations, in the folder of all data (`DATA_ROOT`). An empty cell means that the
-value is not published, or depends on the files.
-
-The id of a case in the results is usually its id or number (from 0) in the annotation file. Names
-such as CS-CLIP and FSC-CLIP are [training methods](methods.md)."""
-    rows = [[f"[`{n}`](#{n})", paragraphs(cls)[0]] for n, cls in listed.items()]
-    sections = [benchmark_section(name, cls) for name, cls in listed.items()]
-    protocols = table("protocol | class | rule | chance", protocol_rows())
-    presets = table("preset | class | purpose | ties | equal foils | averages", preset_rows())
-    sections += ["## Protocols", PROTOCOLS_INTRO, protocols, "## Presets", PRESETS_INTRO, presets]
+    rows = [[f"[`{n}`](benchmarks/{n}.md)", paragraphs(cls)[0]] for n, cls in listed.items()]
     overview = table("benchmark | content", rows)
-    return page("Catalogue of benchmarks", "the benchmark classes", intro, overview, *sections)
+    sections = [BENCHMARKS_INTRO, overview, "## Terms", BENCHMARK_TERMS]
+    return page("Catalogue of benchmarks", "the benchmark classes", *sections)
 
 
 def method_table(kind: str, key: str) -> str:
@@ -262,15 +288,15 @@ def methods() -> str:
     return page("Catalogue of methods", "the classes and recipes", *sections)
 
 
-def negatives() -> str:
-    """Returns the page of negatives, positives, units and extractors."""
+def text_classes(title: str, kinds: tuple[str, ...]) -> str:
+    """Returns a page of the classes of these kinds, with the arguments of each."""
     sections = []
-    for kind, intro in TEXT_INTROS.items():
-        sections += [f"## {kind.capitalize()}", intro]
+    for kind in kinds:
+        sections += [f"## {kind.capitalize()}", TEXT_INTROS[kind]]
         for _, cls in [("", UnitSampler)] if kind == "units in training" else classes(kind):
             sections += [f"### {cls.__name__}", f"{paragraphs(cls)[0]} Source: {link(cls)}."]
             sections.append(argument_table(cls))
-    return page("Catalogue of negatives, positives and units", "the classes", *sections)
+    return page(f"Catalogue of {title}", "the classes", *sections)
 
 
 def models() -> str:
@@ -307,31 +333,54 @@ def flag_rows(parser: Any) -> Iterator[list[str]]:
             continue
         shown = default_text(action.default)
         text = HELP.get(action.help, action.help)
+        if not options and action.choices:
+            text += f": {', '.join(f'`{choice}`' for choice in action.choices)}"
         if shown:  # it has a column
             text = re.sub(r" \(default: (?:%\(default\)s|[^)]*)\)", "", text)
         names = ", ".join(f"`{name}`" for name in named)
         yield [names, "required" if action.required else shown, text]
 
 
-def flags() -> str:
-    """Returns the page of commands and their flags."""
-    import_all()
+def commands() -> str:
+    """Returns the page that lists all commands."""
+    pages = dict.fromkeys(LIGHTNING, "fit_and_validate")
+    rows = [
+        [f"[`zoo {name}`](commands/{pages.get(name, name)}.md)", registered.summary.partition(": zoo")[0]]
+        for name, registered in COMMANDS.items()
+    ]
+    listing = table("command | purpose", rows)
+    return page("Catalogue of commands", "the commands", COMMANDS_INTRO, listing)
+
+
+def fit_and_validate() -> str:
+    """Returns the page of the short flags of `zoo fit` and `zoo validate`."""
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
-    sections = [FLAGS_INTRO, "## zoo fit and zoo validate", FIT_INTRO]
-    sections += [table("flag | value | command | meaning", rows), SETTINGS_INTRO]
-    data = {f"data, zoo {command}": path for command, path in DATA.items()}
-    for prefix, path in {**SETTINGS, **data}.items():
-        if prefix != "trainer":
-            flag = f"--{prefix.partition(',')[0]}."
-            sections += [f"### Settings: {prefix}", argument_table(import_path(path), flag)]
-    for name in (name for name in COMMANDS if name not in LIGHTNING):
-        parser = command_module(name).parser()
-        for title, declared in {"": parser, **subcommand_parsers(parser)}.items():
-            sections.append(f"### zoo {name} {title}" if title else f"## zoo {name}")
-            listing = table("flag | default | meaning", flag_rows(declared))
-            # indented examples become a block of code
-            sections += [declared.description.strip().replace("\n  zoo", "\n    zoo"), listing]
-    return page("Catalogue of commands and flags", "the parsers of the commands", *sections)
+    listing = table("flag | value | command | meaning", rows)
+    sections = [FIT_INTRO, TRAINING_TERMS, EVALUATION_TERMS, listing]
+    return page("`zoo fit` and `zoo validate`", "their parser", *sections)
+
+
+def settings(title: str, prefixes: dict[str, str]) -> str:
+    """Returns a page of settings: `prefixes` are headings, with the class of their arguments."""
+    import_all()
+    sections = [SETTINGS_INTRO, TRAINING_TERMS, EVALUATION_TERMS]
+    for prefix, path in prefixes.items():
+        flag = f"--{prefix.partition(',')[0]}."
+        sections += [f"## {prefix}", argument_table(import_path(path), flag)]
+    return page(title, "the classes of the settings", *sections)
+
+
+def command(name: str) -> str:
+    """Returns the page of a command and its flags."""
+    import_all()
+    parser = command_module(name).parser()
+    sections = []
+    for title, declared in {"": parser, **subcommand_parsers(parser)}.items():
+        listing = table("flag | default | meaning", flag_rows(declared))
+        # indented examples become a block of code
+        description = declared.description.strip().replace("\n  zoo", "\n    zoo")
+        sections += [f"## zoo {name} {title}" if title else "", description, listing]
+    return page(f"`zoo {name}`", f"its parser. {COMMAND_TERMS}", *sections)
 
 
 def packages() -> str:
@@ -361,11 +410,36 @@ folders and results of version 0.1.0 can still be read. The last column is where
     return page("Renamed since 0.1.0", "`docs/renames.csv`", intro, listing)
 
 
-CATALOGUES = (benchmarks, methods, negatives, models, flags, packages)
-PAGES = {f"catalogue/{f.__name__}.md": f for f in CATALOGUES}
-PAGES["renames.md"] = renames
+CATALOGUES = (benchmarks, protocols, presets, methods, models, commands, packages)
+TEXT_CLASSES = {
+    "negatives": ("negatives and positives", ("negatives", "positives")),
+    "units": ("units", ("extractors", "taggers", "units in training")),
+    "segments": ("segments and views", ("segments", "views")),
+}
+MODEL = {prefix: path for prefix, path in SETTINGS.items() if prefix.startswith("model")}
+PAGES: dict[str, Callable[[], str]] = {f"catalogue/{f.__name__}.md": f for f in CATALOGUES}
+PAGES |= {f"catalogue/{n}.md": partial(text_classes, *facts) for n, facts in TEXT_CLASSES.items()}
+PAGES |= {
+    f"catalogue/benchmarks/{name}.md": partial(benchmark, name)
+    for name, path, _ in list_classes("benchmarks")
+    if path.startswith("zoo.")
+}
+PAGES |= {
+    f"catalogue/commands/{name}.md": partial(command, name)
+    for name in COMMANDS
+    if name not in LIGHTNING
+}
+PAGES |= {
+    "catalogue/commands/fit_and_validate.md": fit_and_validate,
+    "catalogue/commands/settings_model.md": partial(settings, "Settings of the model", MODEL),
+    "catalogue/commands/settings_data.md": partial(
+        settings, "Settings of the data", {f"data, zoo {c}": path for c, path in DATA.items()}
+    ),
+    "renames.md": renames,
+}
 
 if __name__ == "__main__":
+    shutil.rmtree(DOCS / "catalogue")
     for file, render in PAGES.items():
-        (DOCS / file).parent.mkdir(exist_ok=True)
+        (DOCS / file).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / file).write_text(render(), "utf-8")

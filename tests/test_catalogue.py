@@ -23,6 +23,11 @@ def test_a_page_is_what_the_script_writes(page: str) -> None:
     assert written == PAGES[page](), "run `python docs/catalogue.py`"
 
 
+def test_the_catalogue_has_no_page_that_the_script_does_not_write() -> None:
+    files = {str(path.relative_to(DOCS)) for path in (DOCS / "catalogue").rglob("*.md")}
+    assert files == {page for page in PAGES if page.startswith("catalogue/")}
+
+
 @pytest.mark.parametrize("page", GENERATED)
 def test_a_generated_page_begins_with_the_command_that_writes_it(page: str) -> None:
     beginning = (DOCS / page).read_text("utf-8")[:200]

@@ -75,8 +75,8 @@ COMMANDS = {
         "extract units and foils from captions, or show, report or audit a units file",
     ),
     "data": Command(
-        "fetch benchmarks, captions and images: zoo data get sugarcrepe,aro --data_root DIR; "
-        "pack captions and their images into tar shards",
+        "fetch benchmarks, captions and images, or pack captions and images into tar shards: "
+        "zoo data get sugarcrepe,aro --data_root DIR",
     ),
     "bindings": Command(
         "count attribute-object pairs in captions, for --familiar_with",
