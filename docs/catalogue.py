@@ -59,6 +59,10 @@ their names in two groups of tables: `Comp I2T` equals `suite of 16`, `Comp T2I`
 T2I`, and `Comp Grp` equals `paired 7, group`."""
 BENCHMARKS_INTRO = """Each benchmark has a page with its cases, licence, files and commands.
 [Benchmarks](../guides/benchmarks.md) explains how to evaluate models on them."""
+COMMON_ARGUMENTS = (
+    "Paths of the annotations if not the default ones, by subset.",
+    "The chosen subsets, None for all.",
+)
 BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 
 - **Case**: one question to a model. Most cases ask whether a model prefers a true caption to a
@@ -81,10 +85,13 @@ The table of subsets has these columns:
 - **A metric**, such as `i2t`: the [published value](../published_values.md) of OpenAI's ViT-B/32.
   It was not measured with zoo. Many values are from the toolkit
   [vl_compo](https://github.com/ytaek-oh/vl_compo).
-- **file**: where zoo first searches for the annotations in `DATA_ROOT`. For a file elsewhere, add
-  `--benchmarks.files '{SUBSET: PATH}'` after the name of the benchmark.
+- **file**: where zoo first searches for the annotations in `DATA_ROOT`.
 
-An empty cell means that the value is not published, or depends on the files."""
+An empty cell means that the value is not published, or depends on the files.
+
+Arguments follow the name of the benchmark in the command. Pages do not list two arguments that most
+benchmarks have: `--benchmarks.files '{SUBSET: PATH}'` sets other paths of the annotations, and
+`--benchmarks.subsets '[SUBSET, SUBSET]'` selects subsets."""
 TEXT_INTROS = {
     "negatives": """A negative is a changed caption that should be false of its image.
 `--data.negatives` of `zoo fit` selects a class. [Negatives and units](../guides/negatives.md)
@@ -175,9 +182,10 @@ def link(cls: type, root: str = "../..") -> str:
     return f"[`{cls.__name__}`]({root}/{cls.__module__.replace('.', '/')}.py)"
 
 
-def argument_table(cls: type, prefix: str = "") -> str:
-    """Returns the arguments of a class with their defaults."""
-    rows = ((f"`{prefix}{name}`", f"`{d}`", text) for name, d, text in class_arguments(cls))
+def argument_table(cls: type, prefix: str = "", common: Iterable[str] = ()) -> str:
+    """Returns the arguments of a class with their defaults, except those with a common meaning."""
+    arguments = [facts for facts in class_arguments(cls) if facts[-1] not in common]
+    rows = ((f"`{prefix}{name}`", f"`{default}`", text) for name, default, text in arguments)
     return table("argument | default | meaning", rows)
 
 
@@ -213,7 +221,8 @@ def benchmark(name: str) -> str:
     lines = "\n".join(f"- {label}: {text}" for label, text in facts.items() if text)
     summary, *description = paragraphs(cls)
     source = f"{link(cls, '../../..')}. [Terms](../benchmarks.md#terms) explains terms and columns"
-    sections = [summary, lines, *description, subset_table(subsets)]
+    arguments = argument_table(cls, "--benchmarks.", COMMON_ARGUMENTS)
+    sections = [summary, lines, *description, subset_table(subsets), arguments]
     return page(f"`{name}`", source, *sections)
 
 
