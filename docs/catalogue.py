@@ -220,7 +220,7 @@ def benchmark(name: str) -> str:
     facts |= {"Hub": str(cls.hub or ""), "Licence": cls.licence, "Cite": cls.citation}
     lines = "\n".join(f"- {label}: {text}" for label, text in facts.items() if text)
     summary, *description = paragraphs(cls)
-    source = f"{link(cls, '../../..')}. [Terms](../benchmarks.md#terms) explains terms and columns"
+    source = f"{link(cls, '../../..')}. The catalogue explains [terms and columns](../benchmarks.md#terms)"
     arguments = argument_table(cls, "--benchmarks.", COMMON_ARGUMENTS)
     sections = [summary, lines, *description, subset_table(subsets), arguments]
     return page(f"`{name}`", source, *sections)
