@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
-from zoo.backbones.catalogue.entry import entries
+from zoo.backbones.catalogue.entry import ModelEntry, entries
 from zoo.benchmarks.base import Benchmark, Subset
 from zoo.cli.completion import DATA, SETTINGS
 from zoo.cli.flags import FLAGS
@@ -32,114 +33,198 @@ DOCS = Path(__file__).parent
 SECTION = re.compile(r"^(?:Args|Attributes|Examples|Raises|Returns):$", re.MULTILINE)
 # pages of methods that are not named as the module of the class
 METHOD_PAGES = {"cosine": "clip", "text_conditioned_pooling": "flair"}
-OBJECTIVES_INTRO = """An objective is the training loss. A *negative* of a caption is a similar
-but wrong sentence, and a *positive* is a further true text of the image. A *unit* is a phrase of
-a caption, such as an object with its attributes, and a *foil* is a wrong version of it. An image
-*chooses* among texts by a softmax cross-entropy over them."""
+METHODS_INTRO = """This page uses these terms:
+
+- **Recipe**: a YAML file that configures a training run ([list](#recipes-and-overlays))
+- **Overlay**: a YAML file that changes some settings of a recipe
+- **Negative**: a similar but wrong caption
+- **Unit**: a phrase of a caption, such as an object with its attributes
+- **Foil**: a wrong version of a unit
+- **Pooled vector, token vector**: a tower outputs one pooled vector per image or text, and one
+  vector per image patch or text token
+- **Public code**: the code that the authors of a paper published"""
+OBJECTIVES_INTRO = """An objective is the training loss. To *choose* means a softmax cross-entropy:
+in CLIP's loss, each image chooses its caption among all captions of the batch, and each caption its
+image. In *NegCLIP's loss*, each image chooses among all captions and negatives."""
 HEADS_INTRO = """A head computes the score of an image and a text from the outputs of the two
-towers."""
-RECIPES_INTRO = """A recipe configures a training run: `zoo fit --config cs_clip.yaml --data_root
-DATA_ROOT`. An overlay changes some settings of a recipe, and follows it in the command: `zoo fit
---config clip.yaml --config flickr8k.yaml --data_root DATA_ROOT`.
+towers. `--head CLASS` of `zoo fit` and `zoo validate` selects a head."""
+RECIPES_INTRO = """`zoo fit --config cs_clip.yaml --data_root DATA_ROOT` trains with a recipe. An
+overlay follows the recipe: `zoo fit --config clip.yaml --config flickr8k.yaml --data_root
+DATA_ROOT`. Comments in each file list commands and known differences from the paper."""
+MANY_RECIPES = 10
+PROTOCOLS_INTRO = """A *protocol* decides from the scores of a case whether an answer is right, and
+reports one or several metrics. A *case* is one item of a benchmark: images, texts, and which of
+them match. An image *chooses* the text with the highest score, and a text chooses the image with
+the highest score. A [preset](presets.md) decides how ties (equal scores) count.
 
-Comments in each file give its commands and known differences from the paper. *Public code* is the
-code that the authors of a paper published."""
-PROTOCOLS_INTRO = """A protocol decides which scores make a case right, and reports one or several
-metrics. In the last column, C(n, k) is the binomial coefficient."""
+A metric has the name of its protocol, unless the rule names others. The last column is the expected
+value of the metrics for random scores, where C(n, k) is the binomial coefficient. If it is empty,
+the [pages of the benchmarks](benchmarks.md) have these values."""
 PRESETS_INTRO = """\
-`--presets` of `zoo validate` selects presets. A preset decides whether ties count
-as right, whether foils that equal their caption are dropped, and which averages are reported. In a
-*tie*, the right answer and a wrong answer have equal scores. I2T is from image to text, and T2I is
-from text to image. An average *by cases* weights each subset by its number of cases.
+`--presets` of `zoo validate` selects presets. A preset decides three things:
 
-`suite of 16` of `cs_clip` is the mean over 16 benchmarks, from image to text. `paired 7` is
-the mean over the seven of them with several images and several texts per case: coco_cf, cola,
-colorswap, mmvp, spec, vismin and winoground. `cs_clip_ablations` lists three averages twice, by
-their names in two groups of tables: `Comp I2T` equals `suite of 16`, `Comp T2I` equals `paired 7,
-T2I`, and `Comp Grp` equals `paired 7, group`."""
-BENCHMARKS_INTRO = """Each benchmark has a page with its cases, licence, files and commands.
-[Benchmarks](../guides/benchmarks.md) explains how to evaluate models on them."""
+- **Ties**: whether an answer is right if the right answer and the best wrong answer have equal
+  scores. "As in the script" means that the evaluation script of a benchmark's authors decides.
+- **Foils that equal their caption**: whether such foils (wrong captions) are kept or dropped.
+- **Averages**: which means are reported. Most are reported only if all metrics in the mean were
+  measured. An average *by cases* weights each subset by its number of cases.
+
+I2T is image to text, T2I is text to image, and MCQ is multiple choice. In `half_truth`, a
+*condition* is a kind of wrong detail. CS-CLIP, FSC-CLIP and The Role of Inference are
+[papers](../papers.md). vl_compo is a [toolkit](https://github.com/ytaek-oh/vl_compo), and ELEVATER
+a [toolkit](https://github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC) for zero-shot
+classification."""
+PRESET_NOTES = {
+    "strict": """Only some protocols, such as `i2t`, can drop such texts. The report names the
+others.""",
+    "cs_clip": """`suite of 16` is the mean over 16 benchmarks, from image to text. `paired 7` is
+the mean over the seven of them that have several images and several texts per case: coco_cf, cola,
+colorswap, mmvp, spec, vismin and winoground.""",
+    "cs_clip_ablations": """Three averages have two names, one from preset `cs_clip` and one from
+these tables: `suite of 16` is `Comp I2T`, `paired 7, T2I` is `Comp T2I`, and `paired 7, group` is
+`Comp Grp`. `HT Ent` and `HT Rel` are half-truths whose wrong detail is an entity or a relation.""",
+    "vl_compo": """`comp_avg` is the mean over the 12 benchmarks. `i2t_avg` and `t2i_avg` are about
+retrieval on COCO and Flickr30k.""",
+}
+BENCHMARKS_INTRO = """Each benchmark has a page with its files, commands and licence.
+[Benchmarks](../guides/benchmarks.md) explains how to evaluate models on them. A *foil* is a wrong
+caption. [Terms](#terms) explains further terms."""
 COMMON_ARGUMENTS = (
     "Paths of the annotations if not the default ones, by subset.",
     "The chosen subsets, None for all.",
 )
+TERMS_LINK = "The catalogue explains [terms and columns](../benchmarks.md#terms)"
 BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 
-- **Case**: one question to a model. Most cases ask whether a model prefers a true caption to a
-  wrong caption, which is called a *foil*. A **subset** is a group of cases.
-- **Protocol**: the rule for right answers. Each subset has one of these [protocols](protocols.md),
-  which also defines its metrics.
-- **Tie**: the right answer and a wrong answer have equal scores. A page says how the authors' code
-  counts ties. A [preset](presets.md) follows that code or counts all ties as wrong.
+- **Case**: one item of a benchmark: images, texts, and which of them match. Most cases ask whether
+  a model gives a true caption a higher score than a wrong caption, which is called a *foil*.
+- **Subset**: a group of cases.
+- **Protocol**: the rule that decides which answers are right. It also defines the metrics. Each
+  subset has one of these [protocols](protocols.md).
+- **Tie**: the right answer and the best wrong answer have equal scores. Pages state how ties count
+  in the authors' code. [Preset](presets.md) `official` follows that code, and `strict` counts all
+  ties as wrong.
 - **Note**: a remark that zoo prints with the results.
 - **Head**: the part of a model that computes the score of an image and a text from the outputs of
-  the two towers ([heads](methods.md#heads)).
+  the image tower and the text tower ([heads](methods.md#heads)).
+- **Hub**: the Hugging Face Hub. The files of a *gated* data set can be downloaded only after you
+  accept its licence there.
 - **`DATA_ROOT`**: the folder of all data.
-- **`cases.parquet`**: the file with the results per case. Its column `group` has the category of a
-  case; the metric `group` is something else.
+- **`MODEL`**: a [published model](../guides/published.md), such as `openai/ViT-B-32`. To evaluate
+  your checkpoint instead, use `--ckpt_path`.
+- **`cases.parquet`**: the file with the results per case. Its column `group` is the category of a
+  case. It is unrelated to metric `group`.
+- **vl_compo**: a [toolkit](https://github.com/ytaek-oh/vl_compo) whose authors published values of
+  many models.
 
 The table of subsets has these columns:
 
 - **cases**: the number of cases in the published files.
-- **chance**: the expected result of random scores.
-- **A metric**, such as `i2t`: the [published value](../published_values.md) of OpenAI's ViT-B/32.
-  It was not measured with zoo. Many values are from the toolkit
-  [vl_compo](https://github.com/ytaek-oh/vl_compo).
+- **chance**: the expected value of a metric for random scores. If metrics have different values,
+  their names are in parentheses.
+- **published METRIC**: the [published value](../published_values.md) of OpenAI's ViT-B/32. It was
+  not measured with zoo.
 - **file**: where zoo first searches for the annotations in `DATA_ROOT`.
 
 An empty cell means that the value is not published, or depends on the files.
 
-Arguments follow the name of the benchmark in the command. Pages do not list two arguments that most
-benchmarks have: `--benchmarks.files '{SUBSET: PATH}'` sets other paths of the annotations, and
-`--benchmarks.subsets '[SUBSET, SUBSET]'` selects subsets."""
-TEXT_INTROS = {
-    "negatives": """A negative is a changed caption that should be false of its image.
-`--data.negatives` of `zoo fit` selects a class. [Negatives and units](../guides/negatives.md)
-explains how to preview negatives.
+The last table of a page lists arguments of the benchmark. The default `null` is None. Arguments
+follow the name of the benchmark in the command:
 
-`EntityFoilInPlace` needs a *units file*, which `zoo units extract` writes. It contains the entities
-of each caption ("a grey sofa") and their *foils*, which are wrong versions ("a red sofa"). It is
-given by `--data.units.file` in training, and by `--units` of `zoo negatives`.""",
-    "positives": """A positive is a further text that is true of the image. `--data.positives`
-selects a class.""",
+```bash
+zoo validate --model openai/ViT-B-32 --data_root DATA_ROOT \\
+    --benchmarks valse --benchmarks.subsets '[existence, plurals]'
+```
+
+Most benchmarks have two arguments that the pages do not list: `--benchmarks.subsets '[SUBSET,
+SUBSET]'` selects subsets, and `--benchmarks.files '{SUBSET: PATH}'` sets other paths of the
+annotations."""
+TEXT_INTROS = {
+    "negatives": """A negative is a caption with a change that should make it false of its image.
+The classes below are *generators*, which make negatives. `zoo fit --data.negatives` selects one.
+[Negatives and units](../guides/negatives.md) explains how to preview negatives. Some generators use
+a [tagger](units.md#taggers), which finds words, part-of-speech tags and phrases.
+
+`EntityFoilInPlace` needs a *units file*, which `zoo units extract` writes. This file contains the
+entities of each caption ("a grey sofa") and their *foils*, which are wrong versions ("a red sofa").
+In training, give the file by `--data.units.file`. With `zoo negatives`, use `--units`.""",
+    "positives": """A positive is a further text that is true of the image. `zoo fit
+--data.positives` selects one of these classes.""",
     "extractors": """An extractor finds the *units* of a caption: its entities ("a grey sofa") and
 relations ("two cats sleep on a grey sofa"). It also makes *foils*, which are changed units that
-should be false ("a red sofa"). `zoo units extract --extractor` selects a class, and writes units
-and foils to a *units file*.""",
-    "taggers": """A tagger finds words, their part-of-speech tags and phrases. `--tagger` of `zoo
-units extract` and of `zoo negatives` selects a class.""",
+should be false ("a red sofa"). `zoo units extract` writes units and foils to a *units file*. Its
+flag `--extractor` selects one of these classes.""",
+    "taggers": """A tagger finds words, their part-of-speech tags and phrases. The flag `--tagger`
+of `zoo units extract` and of `zoo negatives` selects one of these classes.""",
     "segments": """Segments are phrases of a text, and the text itself. A *head* is the part of a
 model that computes the score of an image and a text. In evaluation, the heads `StructureGuided` and
-`ComCLIP` let the model's towers encode each segment of the text, and each view of the image (next
-section), separately. `--model.head.segments` selects a class. The examples in parentheses are
+`ComCLIP` compare the segments of a text with the views of an image (next section). Each segment and
+each view is encoded separately. `--model.head.segments` selects one of these classes.
+
+The classes `Coarse`, `Fine` and `Triplets` use the entities and relations of a text. They are read
+from *units files*, or found by an [extractor](units.md#extractors). The examples in parentheses are
 segments of "a man in a red hat riding a brown horse".""",
-    "views": """Views are crops of an image, which the heads `StructureGuided` and `ComCLIP` let the
-image tower encode separately. `--model.head.views` selects a class.""",
+    "views": """Views are crops of an image. The heads `StructureGuided` and `ComCLIP` encode each
+view separately. `--model.head.views` selects one of these classes.""",
     "units in training": """While a model trains, this class draws units and foils from a units
-file. Its arguments are flags, such as `--data.units.n_units`. "The paper", Table 16, N_u and K
-refer to [CS-CLIP](../methods/cs_clip.md).""",
+file. Its arguments are flags of `zoo fit`, such as `--data.units.n_units`. "The paper", "the public
+code", Table 16, N_u and K refer to [CS-CLIP](../methods/cs_clip.md).""",
 }
-COMMANDS_INTRO = """`zoo COMMAND --help` prints the flags of a command. Every setting of a recipe is
-also a flag of `zoo fit` and `zoo validate`: see [settings of the
-model](commands/settings_model.md) and [settings of the data](commands/settings_data.md)."""
+MODELS_INTRO = """`--model` accepts these names, for example `zoo validate --model ce_clip`. It
+rejects the names in the last table.
+Weights of open_clip have other names, such as `openai/ViT-B-32` ([Published
+models](../guides/published.md)).
+
+- **Weights**: zoo downloads weights from Hugging Face repositories (USER/NAME). Download all other
+  weights yourself, and append the file: `--model negclip:negclip.pth`. The code that reads weights
+  follows the authors' code, and was tested with generated files. Of the published files, only
+  LabCLIP's were opened.
+- **Licence**: "(code)" marks the licence of the authors' code; the weights have no separate
+  licence. "open_clip's licence (code)" means that the authors' code has the licence of open_clip.
+- **Negatives** are similar but wrong captions, or images of such captions.
+
+`zoo ls models --long` also prints architectures, papers and hashes."""
+TOWERS_INTRO = """An image tower and a text tower encode images and texts separately. `zoo fit` can
+fine-tune these models."""
+PAIRS_INTRO = """These models score an image and a text, and cannot be fine-tuned with zoo. They
+need `pip install 'clip-zoo[hf]'`. *VQAScore* asks a model whether the image shows the text; the
+score is the log-probability of the answer "Yes". [Any scorer](../guides/any_scorer.md) explains the
+other scores."""
+UNSUPPORTED_INTRO = """zoo rejects these names. To evaluate such a model, load it with its authors'
+code and pass it to `zoo.evaluate` ([Any
+scorer](../guides/any_scorer.md#models-with-two-encoders))."""
+COMMANDS_INTRO = """`zoo COMMAND --help` prints the flags of a command. A *recipe* is a YAML file
+that configures a training run. Every setting of a recipe is also a flag of `zoo fit` and `zoo
+validate`: see [settings of the model](commands/settings_model.md) and [settings of the
+data](commands/settings_data.md). The [glossary](../glossary.md) explains further terms."""
 COMMAND_TERMS = "The [glossary](../../glossary.md) explains terms such as *run* and *preset*"
+FIT_TERMS = """Terms:
+
+- **Recipe**: a YAML file that configures a training run
+- **Overlay**: a YAML file that changes some settings of a recipe
+- **Head**: the part of a model that computes the score of an image and a text
+- **Run**: one training or evaluation. Its files are in one folder."""
 TRAINING_TERMS = """\
-Terms of training: A *recipe* is a YAML file that configures a training run, and an
-*overlay* changes some of its settings. A *head* computes the score of an image and a text, and an
-*objective* is the loss. A *row* is one image of a batch with its texts. A *negative* is a wrong
-caption, and a *positive* is a further true text of the image. A *unit* is a phrase of a caption,
-and a *foil* is a wrong version of it."""
+- **Reader**: a class that reads caption files of one format
+- **Row**: an image of a batch with its caption and further texts
+- **Negative**: a wrong caption. **Positive**: a further true text of the image
+- **Unit**: a phrase of a caption, "a grey sofa". **Foil**: a wrong version of a unit, "a red sofa"
+- **Pooled vector, token vectors**: a tower outputs one pooled vector per image or text, and one
+  vector per image patch or text token"""
 EVALUATION_TERMS = """\
-Terms of evaluation: A *case* is one question of a benchmark, and a *subset* is
-a group of cases. A *preset* decides how ties count and which averages are reported. A *run* is one
-training or evaluation, and its folder."""
+- **Case**: one item of a benchmark: images, texts, and which of them match
+- **Subset**: a group of cases
+- **Tie**: the right answer and the best wrong answer have equal scores
+- **Preset**: decides how ties count and which averages are reported
+- **Attribute-object pair**: an attribute and its object, such as (grey, sofa)"""
 FIT_INTRO = """\
-`zoo fit` trains a model, and `zoo validate` evaluates one. In addition to these flags,
-every setting of a recipe is a flag: see [settings of the model](settings_model.md), [settings of
-the data](settings_data.md), and Lightning's `Trainer` for `--trainer`."""
-SETTINGS_INTRO = """Every setting of a recipe is also a flag of `zoo fit` and `zoo validate`. In the
-column of defaults, `null` is None, and names such as `Tuning()` are classes with their own
-defaults."""
+`zoo fit` trains a model, and `zoo validate` evaluates one. The table lists their short flags.
+Every setting of a recipe is also a flag: see [settings of the model](settings_model.md) and
+[settings of the data](settings_data.md). `--trainer.NAME` sets an argument of Lightning's
+`Trainer`. With `--benchmarks`, `zoo fit` evaluates the model at every validation."""
+SETTINGS_INTRO = """Every setting of a recipe is also a flag of `zoo fit` and `zoo validate`. The
+default `null` is None. A default such as `Tuning()` is a group of settings with defaults of their
+own."""
 HELP = {"Path to a configuration file.": "a YAML file with the settings below"}  # jsonargparse's
 
 
@@ -200,7 +285,7 @@ def subset_table(subsets: Iterable[Subset]) -> str:
         levels = [f"{n} ({', '.join(m)})" if len(chance) > 1 else n for n, m in chance.items()]
         values = [subset.published.get(metric) for metric in metrics]
         rows.append([subset.name, subset.n, ", ".join(levels), *values, f"`{subset.files[0]}`"])
-    values_head = [f"{metric}, %" for metric in metrics]
+    values_head = [f"published {metric}, %" for metric in metrics]
     return table(" | ".join(["subset", "cases", "chance, %", *values_head, "file"]), rows)
 
 
@@ -212,7 +297,8 @@ def benchmark(name: str) -> str:
     for subset in subsets:
         by_source.setdefault(subset.instructions, []).append(subset.name)
     spelled = name if subsets else f"{name}:{cls.colon_argument.upper()}"
-    facts = {"Evaluate": f"`zoo validate --benchmarks {spelled} --data_root DATA_ROOT`"}
+    evaluation = f"zoo validate --benchmarks {spelled} --data_root DATA_ROOT --model MODEL"
+    facts = {"Evaluate": f"`{evaluation}`"}
     for source, names in by_source.items():
         facts["Get" if len(by_source) == 1 else f"Get {', '.join(names)}"] = source
     if not subsets:
@@ -220,7 +306,7 @@ def benchmark(name: str) -> str:
     facts |= {"Hub": str(cls.hub or ""), "Licence": cls.licence, "Cite": cls.citation}
     lines = "\n".join(f"- {label}: {text}" for label, text in facts.items() if text)
     summary, *description = paragraphs(cls)
-    source = f"{link(cls, '../../..')}. The catalogue explains [terms and columns](../benchmarks.md#terms)"
+    source = f"{link(cls, '../../..')}. {TERMS_LINK}"
     arguments = argument_table(cls, "--benchmarks.", COMMON_ARGUMENTS)
     sections = [summary, lines, *description, subset_table(subsets), arguments]
     return page(f"`{name}`", source, *sections)
@@ -243,9 +329,11 @@ def protocols() -> str:
 def presets() -> str:
     """Returns the page of presets."""
     sections = [PRESETS_INTRO]
-    for name, cls in classes("presets"):
+    for name, cls in sorted(classes("presets"), key=lambda listed: listed[0] == "file"):
         if name == "file":
-            sections += [f"## `{name}`", f"Your own preset, in a YAML or JSON file: {link(cls)}."]
+            links = "[Extend](../guides/extend.md#a-preset) shows an example, and", link(cls)
+            text = f"Your preset, in a YAML or JSON file. {' '.join(links)} explains all keys."
+            sections += [f"## `{name}`", text]
             continue
         preset = preset_of(name)
         ties = "as in the script" if preset.rules.official_ties else "wrong"
@@ -256,7 +344,7 @@ def presets() -> str:
         facts = {"Ties": ties, "Foils that equal their caption": equal, "Averages": averages}
         purpose = preset.description[0].upper() + preset.description[1:]
         lines = "\n".join(f"- {label}: {text}" for label, text in facts.items())
-        sections += [f"## `{name}`", f"{purpose}.", lines]
+        sections += [f"## `{name}`", f"{purpose}.", PRESET_NOTES.get(name, ""), lines]
     return page("Presets", "the preset classes", *sections)
 
 
@@ -280,7 +368,9 @@ def method_table(kind: str, key: str) -> str:
         module, stem = importlib.import_module(cls.__module__), cls.__module__.rpartition(".")[2]
         paper = re.search(r"\(([^)]*\d{4}[^)]*)\)", paragraphs(module)[0])
         target = f"{METHOD_PAGES.get(stem, stem)}.md"
-        facts = [paper and paper[1], ", ".join(recipes.get(cls.__name__, []))]
+        used = recipes.get(cls.__name__, [])
+        listed = ", ".join(used) if len(used) <= MANY_RECIPES else f"{len(used)} recipes"
+        facts = [paper and paper[1], listed]
         rows.append([link(cls), paragraphs(cls)[0], *facts, f"[{target}](../methods/{target})"])
     return table("class | description | paper | recipes and overlays | page", rows)
 
@@ -291,10 +381,11 @@ def methods() -> str:
         [f"[`{name}`](../../configs/{name})", first_comment(path)]
         for name, path in shipped_recipes().items()
     )
-    sections = ["## Objectives", OBJECTIVES_INTRO, method_table("objectives", "objective")]
+    sections = [METHODS_INTRO]
+    sections += ["## Objectives", OBJECTIVES_INTRO, method_table("objectives", "objective")]
     sections += ["## Heads", HEADS_INTRO, method_table("heads", "head")]
     sections += ["## Recipes and overlays", RECIPES_INTRO, table("file | description", recipes)]
-    return page("Catalogue of methods", "the classes and recipes", *sections)
+    return page("Catalogue of methods", "the objectives, heads and recipes", *sections)
 
 
 def text_classes(title: str, kinds: tuple[str, ...]) -> str:
@@ -308,21 +399,33 @@ def text_classes(title: str, kinds: tuple[str, ...]) -> str:
     return page(f"Catalogue of {title}", "the classes", *sections)
 
 
+def weights_link(entry: ModelEntry) -> str:
+    """Returns a link to the weights of a model: the repository on the hub, or the host's name."""
+    if entry.is_shipped:
+        return "part of zoo"
+    if entry.hub:
+        return f"[{entry.hub.id}]({entry.hub.page})"
+    return f"[{urlsplit(entry.url).netloc.removeprefix('www.')}]({entry.url})" if entry.url else ""
+
+
 def models() -> str:
     """Returns the page of published models."""
-    rows = []
+    rows: dict[str, list[list[str]]] = {"towers": [], "pairs": [], "unsupported": []}
     for name, entry in entries().items():
-        source = f"[{entry.hub.id}]({entry.hub.page})" if entry.hub else entry.url
-        facts = [entry.architecture, "part of zoo" if entry.is_shipped else source]
-        facts += [entry.licence or "unknown", entry.trained_on or "unknown"]
-        notes = "; ".join(filter(None, [entry.unsupported, entry.warning, *entry.notes]))
-        rows.append([f"`{name}`", entry.description, *facts, notes])
-    intro = """`zoo validate --model NAME` accepts these names, and names of open_clip's weights
-such as `openai/ViT-B-32` ([Published models](../guides/published.md)). A licence with "(code)"
-is that of the authors' code; their weights have no separate licence. `zoo ls models --long`
-also prints papers and hashes."""
-    head = "name | description | architecture | weights | licence | training data | notes"
-    return page("Catalogue of models", "the entries of models", intro, table(head, rows))
+        facts = [f"`{name}`", entry.description, weights_link(entry), entry.licence or "unknown"]
+        if entry.unsupported:
+            reason = entry.unsupported.partition("; to evaluate it")[0]
+            rows["unsupported"].append([*facts[:2], reason, *facts[2:]])
+            continue
+        notes = "; ".join(filter(None, [entry.warning, *entry.notes]))
+        kind = "pairs" if entry.scorer else "towers"
+        rows[kind].append([*facts, entry.trained_on or "unknown", notes])
+    head = "name | description | weights | licence | training data | notes"
+    sections = [MODELS_INTRO, "## Models with two towers", TOWERS_INTRO]
+    sections += [table(head, rows["towers"]), "## Models that score pairs", PAIRS_INTRO]
+    sections += [table(head, rows["pairs"]), "## Models that zoo cannot load", UNSUPPORTED_INTRO]
+    sections += [table("name | description | reason | weights | licence", rows["unsupported"])]
+    return page("Catalogue of models", "`zoo/backbones/catalogue/entries/`", *sections)
 
 
 def default_text(default: Any) -> str:
@@ -354,7 +457,10 @@ def commands() -> str:
     """Returns the page that lists all commands."""
     pages = dict.fromkeys(LIGHTNING, "fit_and_validate")
     rows = [
-        [f"[`zoo {name}`](commands/{pages.get(name, name)}.md)", registered.summary.partition(": zoo")[0]]
+        [
+            f"[`zoo {name}`](commands/{pages.get(name, name)}.md)",
+            registered.summary.partition(": zoo")[0],
+        ]
         for name, registered in COMMANDS.items()
     ]
     listing = table("command | purpose", rows)
@@ -365,14 +471,16 @@ def fit_and_validate() -> str:
     """Returns the page of the short flags of `zoo fit` and `zoo validate`."""
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
     listing = table("flag | value | command | meaning", rows)
-    sections = [FIT_INTRO, TRAINING_TERMS, EVALUATION_TERMS, listing]
-    return page("`zoo fit` and `zoo validate`", "their parser", *sections)
+    sections = [FIT_INTRO, f"{FIT_TERMS}\n{EVALUATION_TERMS}", listing]
+    return page("`zoo fit` and `zoo validate`", "the flags of these commands", *sections)
 
 
 def settings(title: str, prefixes: dict[str, str]) -> str:
     """Returns a page of settings: `prefixes` are headings, with the class of their arguments."""
     import_all()
-    sections = [SETTINGS_INTRO, TRAINING_TERMS, EVALUATION_TERMS]
+    has_evaluation = any(path in DATA.values() for path in prefixes.values())
+    terms = [FIT_TERMS, TRAINING_TERMS, *[EVALUATION_TERMS] * has_evaluation]
+    sections = [SETTINGS_INTRO, "\n".join(terms)]
     for prefix, path in prefixes.items():
         flag = f"--{prefix.partition(',')[0]}."
         sections += [f"## {prefix}", argument_table(import_path(path), flag)]
@@ -385,11 +493,11 @@ def command(name: str) -> str:
     parser = command_module(name).parser()
     sections = []
     for title, declared in {"": parser, **subcommand_parsers(parser)}.items():
-        listing = table("flag | default | meaning", flag_rows(declared))
+        listing = table("argument | default | meaning", flag_rows(declared))
         # indented examples become a block of code
         description = declared.description.strip().replace("\n  zoo", "\n    zoo")
         sections += [f"## zoo {name} {title}" if title else "", description, listing]
-    return page(f"`zoo {name}`", f"its parser. {COMMAND_TERMS}", *sections)
+    return page(f"`zoo {name}`", f"the flags of the command. {COMMAND_TERMS}", *sections)
 
 
 def packages() -> str:
@@ -403,8 +511,12 @@ def packages() -> str:
             place = f"zoo/{name}" + ("/" if hasattr(module, "__path__") else ".py")
             file = f"{place}__init__.py" if place.endswith("/") else place
             rows.append([number, f"[`{place}`](../../{file})", paragraphs(module)[0]])
-    intro = """A package or module of `zoo/` imports only from layers with a higher number.
-[Architecture](../architecture.md) explains how the packages work together."""
+    intro = """A package or module of `zoo/` imports only from layers with a higher number, and not
+from others in its own layer. [Architecture](../architecture.md) explains how the packages work
+together.
+
+In the table, *units* are entities and relations in captions, and *foils* are wrong versions of
+units. The [glossary](../glossary.md) explains further terms."""
     listing = table("layer | package or module | content", rows)
     return page("Packages", "`pyproject.toml` and docstrings", intro, listing)
 
@@ -414,7 +526,8 @@ def renames() -> str:
     with (DOCS / "renames.csv").open(encoding="utf-8", newline="") as file:
         rows = [[row["old"], row["new"], row["where"]] for row in csv.DictReader(file)]
     intro = """Commands and Python do not accept the old names. Checkpoints, exported folders, run
-folders and results of version 0.1.0 can still be read. The last column is where a name is used."""
+folders and results of version 0.1.0 can still be read. The last column says where a name is
+used."""
     listing = table("old | new | where", rows)
     return page("Renamed since 0.1.0", "`docs/renames.csv`", intro, listing)
 
@@ -442,7 +555,7 @@ PAGES |= {
     "catalogue/commands/fit_and_validate.md": fit_and_validate,
     "catalogue/commands/settings_model.md": partial(settings, "Settings of the model", MODEL),
     "catalogue/commands/settings_data.md": partial(
-        settings, "Settings of the data", {f"data, zoo {c}": path for c, path in DATA.items()}
+        settings, "Settings of the data", {f"data, `zoo {c}`": path for c, path in DATA.items()}
     ),
     "renames.md": renames,
 }

@@ -15,17 +15,17 @@ This page lists what was run, what was measured, and what was not.
 |what|device|weights|
 |---|---|---|
 |losses, gradients, training, resuming, evaluation, throughput|one NVIDIA H200|random|
-|training a small CLIP on [rendered scenes](studies/world.md)|NVIDIA H100, also CPU|random at first|
-|[studies](studies/objectives.md) that fine-tune or evaluate this small CLIP|CPUs|of the row above|
+|training a small CLIP on [rendered scenes](studies/world.md)|NVIDIA H100, and CPU|random at first|
+|[studies](studies/objectives.md) that fine-tune or evaluate this small CLIP|CPUs|the small CLIP's|
 |other studies, and tests|CPUs|random, or trained in minutes|
-|published weights, and their published values|**not run**| |
+|evaluation of published weights|**not run**| |
 |training at the scale of a paper|**not run**| |
 |complete benchmarks of photographs (only samples were available)|**not run**| |
 |several GPUs, several machines (only several processes on one CPU)|**not run**| |
-|`torch.compile`, fp32 and TF32 on a GPU|**not run**| |
+|speed of `torch.compile`, fp32 and TF32 on a GPU|**not run**| |
 
-`zoo study published` would run the first row marked **not run**, and `zoo study
-trained_as_published` the second. Neither was run.
+`zoo study published` would evaluate published weights, and `zoo study trained_as_published` would
+train at the scale of papers. Neither was run.
 
 ## Exactness
 
@@ -33,23 +33,23 @@ Tests compare `zoo` with independent implementations:
 
 |what|compared with|test|
 |---|---|---|
-|losses and gradients|the papers' formulas, written as loops|`tests/objectives`|
-|scores of benchmarks|official rules as loops, made-up files|`tests/benchmarks/test_every_rule.py`|
+|losses and gradients|the papers' formulas, as loops|`tests/objectives`|
+|scores of benchmarks, made-up files|official rules, as loops|`tests/benchmarks/test_every_rule.py`|
 |losses and gradients on several processes|those of one process|`tests/test_two_processes.py`|
 |a resumed run on a CPU|an uninterrupted run; all losses are equal|`tests/training/test_resume.py`|
-|CLIP's loss, five steps|open_clip, same weights|[results]({results}open_clip_trainer.md)|
+|CLIP's loss in five steps|open_clip, same weights|[results]({results}open_clip_trainer.md)|
 
-For CREPE's systematicity, Hard Positives' swaps and COLA's single objects, the benchmarks' files
-were not available: the rules were only tested on made-up files.
+The readers of CREPE's systematicity, Hard Positives' swaps and COLA's single objects were written
+from the authors' scripts, without the benchmarks' files.
 
 ## Speed
 
-- **Training CLIP** (ViT-B/32, bf16) on an NVIDIA H200: 2,240.4 images per second; open_clip's
-  trainer: 1,058.7 ([gpu.md]({results}gpu.md)).
+- **Training CLIP** (ViT-B/32, bf16) on an NVIDIA H200: 2,240.4 images per second with zoo, 1,058.7
+  with open_clip's trainer ([gpu.md]({results}gpu.md)).
 - **Training CS-CLIP** on the same GPU, including data loading: 842.2 images per second. The
   towers alone (forward, backward and update on the same batches): 2,960.4
   ([gpu.md]({results}gpu.md)).
-- **Training on a CPU** (`zoo-tiny`): 0.732 of the processor time and 1.068 of the memory of
+- **Training on a CPU** (`zoo-tiny`): 0.732 times the processor time and 1.068 times the memory of
   open_clip's trainer ([open_clip_trainer.md]({results}open_clip_trainer.md)).
 - **Evaluation on a CPU** (ViT-B/32): 3.82 times as fast as a plain loop, best of two runs
   ([engine_speed]({results}engine_speed_ViT-B-32-quickgelu.json)).
@@ -58,18 +58,32 @@ The GPU values are from one run each, without an interval.
 
 ## Terms in the tables
 
-- *Swap*: a true caption against one with two words or phrases exchanged.
-- *Half-truth*: a true text (A) against the same text with a wrong detail added (A-).
-- *A+ > A-*: the control for text length. A+ is A with a true detail. A+ and A- have similar
-  lengths, so preferring shorter texts does not help.
+Tests and results:
+
+- *Swap*: a true caption should score above its copy with two words or phrases exchanged.
+- *Half-truth*: a true text (A) should score above the same text with a wrong detail added (A-).
+- *A+ > A-*: the control for text length. A+ is A with a true detail added, and should score above
+  A-. Both have similar lengths, so preferring shorter texts does not help.
 - *Condition*: a kind of wrong detail, such as a wrong attribute.
+- *Pair of words*: an attribute with its object. It is unseen if no training caption has it.
 - *Unit*: an entity or relation in a caption. A *foil* is a wrong version of it.
 - *TF-Local*, *structure-guided inference*: [two](methods/cross_modal.md)
-  [heads](methods/structure_guided.md), which score images and texts.
-- *shorter text*, *longer text*: always choosing the shorter or the longer text.
-- *tests only*: significance tests without intervals.
+  [heads](methods/structure_guided.md), which compute the score of an image and a text.
+
+Intervals:
+
+- *bootstrap*, *Wilson*: confidence interval of one value.
 - *paired*: interval of the difference between two models on the same images.
+- *per seed*: one interval for each seed.
+- *all shown*: no interval, but all runs are listed.
+- *tests only*: significance tests without intervals.
+
+Compared with:
+
+- *shorter text*, *longer text*: always choosing the shorter or the longer text.
+- *CLIP*: the same model, fine-tuned with CLIP's loss.
 - *before*: the model before fine-tuning.
+- *towers alone*: forward, backward and update of the towers, without the rest of the step.
 """
 
 

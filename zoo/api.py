@@ -68,17 +68,17 @@ class Model:
     """A loaded model on one device, in evaluation mode.
 
     Args:
-        module: Backbone, head and objective.
-        device: Where the model runs; None takes a GPU if there is one.
+        module: The module with backbone, head and objective.
+        device: The device of the model. By default, a GPU if there is one, else the CPU.
         batch_size: How many images or texts are encoded at once.
-        decoding: Whether the EXIF orientation and the transparency of images are applied, which
-            published scripts do not do.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default they are ignored, as in published scripts.
 
     Raises:
-        ZooError: The device is not available, or batch_size is below 1.
+        ZooError: The device is not available, or `batch_size` is below 1.
 
     Examples:
-        A module in training, used like a loaded model:
+        A module, such as one in your training loop, used like a loaded model:
 
         >>> from zoo import Model
         >>> from zoo.backbones import Backbone
@@ -122,20 +122,20 @@ class Model:
 
     @property
     def preprocess(self) -> Callable[[Image.Image], Tensor]:
-        """Prepares a PIL image for `encode_image`, `[3, H, W]`, as open_clip's `preprocess`."""
+        """Turns a PIL image into pixels, `[3, H, W]`, like open_clip's `preprocess`."""
         return self.module.backbone.eval_transform
 
     @property
     def tokenizer(self) -> Callable[[str | list[str]], Tensor]:
-        """Turns texts into token ids for `encode_text`, `[m, L]`, as open_clip's tokenizer."""
+        """Turns texts into token ids for `encode_text`, `[m, L]`, like open_clip's tokenizers."""
         tokenize = self.module.backbone.tokenizer
         return lambda texts: tokenize([texts] if isinstance(texts, str) else texts)[0]
 
     def encode_image(self, image: Tensor, normalize: bool = False) -> Tensor:
-        """Encodes prepared images as open_clip's models do, with gradients where they are on.
+        """Encodes pixels like a model of open_clip, with gradients unless they are disabled.
 
         Args:
-            image: Images by `preprocess`, `[n, 3, H, W]`.
+            image: Pixels from `preprocess`, `[n, 3, H, W]`.
             normalize: Whether the vectors are L2-normalised.
 
         Returns:
@@ -145,10 +145,10 @@ class Model:
         return vectors
 
     def encode_text(self, text: Tensor, normalize: bool = False) -> Tensor:
-        """Encodes token ids as open_clip's models do, with gradients where they are on.
+        """Encodes token ids like a model of open_clip, with gradients unless they are disabled.
 
         Args:
-            text: Token ids by `tokenizer`, `[m, L]`.
+            text: Token ids from `tokenizer`, `[m, L]`.
             normalize: Whether the vectors are L2-normalised.
 
         Returns:
@@ -169,7 +169,7 @@ class Model:
         """Encodes images.
 
         Args:
-            images: As for `score`.
+            images: One or several images, as for `score`.
             as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
@@ -191,7 +191,7 @@ class Model:
         """Encodes texts.
 
         Args:
-            texts: As for `score`.
+            texts: One or several texts.
             as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
@@ -217,8 +217,8 @@ class Model:
 
         Args:
             images: One or several: PIL images, paths, arrays `[h, w, 3]` or tensors `[3, h, w]`.
-                Their values are integers from 0 to 255 or fractions from 0 to 1.
-            texts: One or several.
+                Arrays and tensors have integers from 0 to 255 or fractions from 0 to 1.
+            texts: One or several texts.
             as_tensor: Whether the result is a tensor on the model's device instead of an array.
 
         Returns:
@@ -241,19 +241,19 @@ class Model:
         return scores.float() if as_tensor else np.asarray(scores.float().cpu())
 
     def patch_words(self, image: Picture, texts: Texts) -> list[PatchWords]:
-        """Returns the similarity of the words of texts to the patches of an image.
+        """Returns the similarity of each token of texts to each patch of an image.
 
         Args:
             image: One image, as for `score`.
-            texts: One or several.
+            texts: One or several texts.
 
         Returns:
-            For each text its tokens, the cosine of each with every patch, and the image as the
-            model sees it.
+            For each text: its tokens, the cosine of each token with each patch (for `CrossModal`,
+            its attention to each patch), and the image as the model sees it.
 
         Raises:
-            ZooError: An item is not an image or not a text, or the head does not score words
-                against patches, as MaxSim does.
+            ZooError: An item is not an image or not a text, the head does not compare text tokens
+                with patches (as `MaxSim` does), or the patches do not form a grid.
         """
         (picture,) = list_images(image)
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))
@@ -315,27 +315,29 @@ def load(
     """Loads a model, ready to encode and score.
 
     Args:
-        source: A checkpoint that `zoo fit` wrote, the folder of its run, `last` or `best` of the
-            newest run under `runs`, a folder that `zoo export` wrote, a published model
-            (`zoo ls models`), a model of the Hugging Face hub (`USER/NAME` or
-            `hf-hub:USER/NAME@REVISION`), the folder of a model of open_clip or Hugging Face, or
-            the name of an architecture, which has random weights.
-        pretrained: A tag, a file or published weights of an architecture.
-        device: Where the model runs; None takes a GPU if there is one.
-        decoding: Whether the EXIF orientation and the transparency of scored images are applied.
-        trust_code: Whether files may name classes that neither zoo nor an installed package
-            offers, and run their code.
-        backbone: Further arguments of Backbone.
+        source: What to load. From training: a checkpoint that `zoo fit` wrote, the folder of a run,
+            or `last` or `best` for a checkpoint of the newest run under `runs`. Other models: the
+            name of a published model (`zoo ls models`), a model on the Hugging Face hub
+            (`USER/NAME` or `hf-hub:USER/NAME@REVISION`), or the folder of a model of open_clip,
+            Hugging Face or `zoo export`. The name of an architecture gives random weights, unless
+            `pretrained` is set.
+        pretrained: Weights for an architecture: a tag of open_clip, a file, or published weights.
+        device: The device of the model. By default, a GPU if there is one, else the CPU.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default they are ignored, as in published scripts.
+        trust_code: Whether to run code of classes that files name, if neither zoo nor an installed
+            package offers these classes.
+        backbone: Further arguments of `zoo.backbones.Backbone`, if `source` is an architecture.
 
     Returns:
         The model, in evaluation mode. A model without towers, such as BLIP-ITM, only scores.
 
     Raises:
-        ZooError: There is no such model, Backbone has no such argument, or a file names a class
-            that is not trusted.
+        ZooError: There is no such model, `Backbone` has no such argument, or a file names a class
+            that needs `trust_code`.
 
     Examples:
-        An architecture with random weights. `openai/ViT-B-32` instead of it loads OpenAI's CLIP:
+        A small architecture with random weights. `zoo.load("openai/ViT-B-32")` loads OpenAI's CLIP:
 
         >>> import zoo
         >>> from PIL import Image
@@ -352,10 +354,10 @@ def load(
 
 
 def save(module: ZooModule, path: str | Path) -> None:
-    """Writes the checkpoint of a module that a loop of your own trained.
+    """Writes a checkpoint of a module, for example one that your training loop trained.
 
-    `load` and every command that takes a checkpoint read it. It has no state of an optimiser, so
-    `zoo fit` cannot resume from it.
+    `zoo.load` and all commands that take a checkpoint can read it. It has no state of the
+    optimiser, so `zoo fit` cannot resume training from it.
 
     Args:
         module: The module.
@@ -446,7 +448,8 @@ def as_mteb(
 
     Args:
         model: A Model, or a source as in `load`.
-        name: Its name in MTEB's results, ORGANIZATION/NAME; zoo/ARCHITECTURE if None.
+        name: The name of the model in MTEB's results, ORGANIZATION/NAME. By default,
+            zoo/ARCHITECTURE.
         trust_code: As in `load`.
 
     Returns:
@@ -454,10 +457,10 @@ def as_mteb(
         checkpoints with the same name.
 
     Raises:
-        ZooError: The model's head is not the cosine of pooled vectors, the only score of MTEB.
+        ZooError: The model's head is not `Cosine`, the only score that MTEB uses.
 
     Examples:
-        The encoder takes the batches of MTEB, which have texts or images:
+        The encoder takes batches in MTEB's format, which contain texts or images:
 
         >>> import zoo
         >>> encoder = zoo.as_mteb("zoo-tiny", name="my-lab/tiny")
@@ -497,37 +500,38 @@ def evaluate(
     """Evaluates a model on benchmarks.
 
     Args:
-        model: A Model or a PairScorer, a ZooModule, a source as in `load`, a model of open_clip, a
-            Hugging Face CLIP, or an object with encode_image(pixels) -> `[n, D]`,
-            encode_text(ids) -> `[m, D]`, preprocess (a PIL image to pixels `[3, H, W]`) and
-            tokenizer (texts to ids `[m, L]`): each distinct image and text is encoded once. Or an
-            object with score(images: list of PIL images, texts: list of str) -> `[n, m]`, or a
-            function with this signature, which is called case by case.
+        model: A Model, a PairScorer, a ZooModule, a source as in `load`, a model of open_clip, or a
+            Hugging Face CLIP. Two kinds of other objects work, too. (1) An object with
+            encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`, preprocess (PIL image ->
+            pixels `[3, H, W]`) and tokenizer (texts -> ids `[m, L]`). It encodes each distinct
+            image and text once. (2) An object with score(images: list of PIL images, texts: list of
+            str) -> `[n, m]`, or a function with these arguments. It is called once per case.
         benchmarks: Names, in a list or separated by commas, or Benchmark objects.
-        data_root: The folder of annotations and images, one or several.
+        data_root: The folder of annotations and images, or several folders.
         out: A folder for results.json and cases.parquet; None writes nothing.
-        presets: Protocols of scoring: names, in a list or separated by commas, or Preset objects.
+        presets: Presets decide how ties count and which averages are reported. Names, in a list or
+            separated by commas, or Preset objects.
         overwrite: Whether existing results in `out` may be overwritten.
-        cache: Where the vectors of images and texts are stored, so that further runs need not
-            encode them; None encodes everything again.
+        cache: Stores the vectors of images and texts, so that later runs need not encode them
+            again. None stores nothing.
         reference_models: Models whose published numbers are shown next to these results, in a list
             or separated by commas.
         require: Whether it is an error if a benchmark cannot be run, for example because files are
             missing.
         trust_code: As in `load`.
         quiet: Whether to print neither a progress bar nor the table of results.
-        limit: The most cases per subset, and the most images of a gallery, for a quick test; None
-            for all.
+        limit: The maximum number of cases per subset, and of images per gallery, for a quick test;
+            None for all.
 
     Returns:
         The results.
 
     Raises:
         ZooError: A name is unknown, nothing can be scored, files are missing and `require` is set,
-            or the model is none of these.
+            or `model` is not of a kind listed above.
 
     Examples:
-        Any function of images and texts can be evaluated, here one that only reads the texts:
+        Any function of images and texts can be evaluated. This one counts a word in the texts:
 
         >>> import zoo
         >>> from pathlib import Path

@@ -1,7 +1,7 @@
 """`Batch`: the images and texts of a training step.
 
-B rows of this rank (including companions), K negatives and N units per row, T distinct texts, L
-tokens, D the shared width.
+Shapes: a rank has B rows (including companions), each with K negatives, P positives and N units.
+Its text bank has T distinct texts of L tokens. D is the width of pooled vectors.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ MISSING = -1
 
 @dataclass(frozen=True, order=True)
 class TokenKey:
-    """Selects tokens of a tower.
+    """Selects the token vectors that a tower returns.
 
     Args:
-        layer: Index of the block whose output is used: -1 is the last, -2 the penultimate.
+        layer: Index of the block whose output is used: -1 is the last, -2 the one before it.
         norm: Whether the tower's final norm is applied.
-        project: Whether the tower's output projection is applied, which needs the norm.
-        prefix: Whether prefix tokens are kept: the image's CLS patch; text has none.
+        project: Whether the tower's output projection is applied. This requires `norm`.
+        prefix: Whether the prefix tokens of an image, such as CLS, are kept. Texts have none.
     """
 
     layer: int = -1
@@ -36,7 +36,7 @@ class TokenKey:
 
 @dataclass(frozen=True, order=True)
 class PiecesKey(TokenKey):
-    """The key of the pooled vectors of the views of an image or the segments of a text."""
+    """Selects the pooled vectors of an image's views, or of a text's segments."""
 
 
 PIECES = PiecesKey()
@@ -48,8 +48,8 @@ class Encoded:
 
     Args:
         pooled: Pooled vectors of the tower, not normalised, `[n, D]`.
-        tokens: Tokens by key, `[n, L, W]` of width W.
-        masks: Which tokens are real by key, `[n, L]`.
+        tokens: Token vectors by key, `[n, L, width]`.
+        masks: Masks of the tokens by key, `[n, L]`; false for padding.
     """
 
     pooled: Tensor
@@ -68,14 +68,14 @@ class Encoded:
         )
 
     def rows(self, index: Tensor) -> "Encoded":
-        """Picks items by row.
+        """Selects items by index.
 
         Args:
-            index: Rows, `[m]`; -1 is missing.
+            index: Indices of items, `[m]`; -1 is missing.
 
         Returns:
-            The items at those rows. A missing row gives row 0, or zeros if there are no items; the
-            caller must mask it.
+            The items, in the order of the indices. For -1, it is the first item, or zeros if there
+            are no items; the caller must mask it.
         """
         # a sum over no rows gives zeros with a graph
         items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
@@ -87,7 +87,7 @@ class Encoded:
 
 
 def concatenate(parts: list[Encoded]) -> Encoded:
-    """Concatenates the items of all parts; tokens are padded to the longest and masked."""
+    """Concatenates the items of all parts; shorter token sequences are padded and masked."""
     if len(parts) == 1:
         return parts[0]
     tokens, masks = {}, {}
@@ -111,12 +111,12 @@ class TextBank:
     """The distinct texts of a batch.
 
     Args:
-        ids: Token ids at full context, `[T, L]`.
-        lengths: Tokens up to and including EOT, `[T]`.
-        hashes: Hashes of the ids, equal for equal texts on any rank, `[T]`.
+        ids: Token ids, padded to the context length L, `[T, L]`.
+        lengths: Number of tokens of each text, up to and including the end token, `[T]`.
+        hashes: Hashes of the ids, `[T]`. Equal texts have equal hashes on all ranks.
         text_count: How many texts the batch had before duplicates were removed.
-        host_lengths: The lengths on the CPU, `[T]`; None if `lengths` are there. They decide the
-            shapes of a step, and reading them from a GPU would wait for all that it computes.
+        host_lengths: A copy of `lengths` on the CPU, `[T]`; None if `lengths` is on the CPU. The
+            text tower needs it there, and copying it from a GPU would wait for all queued work.
     """
 
     ids: Tensor
@@ -142,38 +142,39 @@ class TextBank:
 
 @dataclass(frozen=True)
 class Batch:
-    """One step's rows on this rank.
+    """The rows of one training step on this rank.
 
-    Captions, negatives, positives, units and foils are rows of the text bank; -1 is missing. A row
-    without a caption is filling: it has no loss and is not a candidate.
+    Captions, negatives, positives, units and foils are given as indices into the text bank, where
+    -1 means missing. A row without a caption is a *filling row*, which only completes the batch: it
+    has no loss, and its image and texts are not candidates.
 
     Args:
-        images: Images, `[I, 3, H, W]`, or Encoded once a store or the module has encoded them. The
-            first B belong to the rows; negative images follow.
-        texts: The text bank, or Encoded once a store or the module has encoded it.
+        images: Pixels, `[I, 3, H, W]`, or Encoded after the towers have encoded them. The first B
+            images belong to the rows; negative images follow.
+        texts: The text bank, or Encoded after the text tower has encoded it.
         captions: The caption of each row, `[B]`.
-        negatives: The sentence negatives of each row, `[B, K]`.
-        positives: Further texts that are true of each row's image, `[B, P]`.
-        negative_images: The negative image of each row, a row of `images`, `[B]`; -1 is missing.
+        negatives: The negatives (wrong captions) of each row, `[B, K]`.
+        positives: Further true texts about each row's image, `[B, P]`.
+        negative_images: The index in `images` of each row's negative image, `[B]`; -1 is missing.
         units: The units of each row, `[B, N]`.
         foils: The foil of each unit, `[B, N]`.
         image_ids: A hash of each row's image, equal for rows with the same image, `[B]`.
-        hashes: The bank's hashes, `[T]`.
-        samples: Indices into the data set, `[B]`.
-        primary: How many of the rows count towards the batch size.
-        bank: The text bank that `texts` were encoded from, for objectives that read token ids;
-            None if texts were loaded encoded.
+        hashes: The hashes of the text bank, `[T]`.
+        samples: The index of each row's sample in the data set, `[B]`.
+        primary: How many of the rows count towards the batch size; companions follow them.
+        bank: The text bank from which `texts` was encoded, for objectives that read token ids.
+            None if stored vectors of texts were loaded.
         teacher_images: The images encoded by the teacher, if there is one.
         teacher_texts: The texts of the bank encoded by the teacher, if there is one.
-        broken: References of images that could not be decoded; their rows are filling.
-        raw_texts: The texts of the bank as they were written, for objectives that tokenize them in
-            another way; () if the data do not have them.
-        single: Whether the rows are single images, in data that joins pairs of images in other
-            steps.
+        broken: References of images that could not be decoded; their rows are filling rows.
+        raw_texts: The texts of the bank as strings, for objectives with a different tokenizer; ()
+            if they are not available.
+        single: Whether each row is a single image, if other steps join pairs of images
+            (`data.joined: alternate`).
 
     Examples:
-        A red cup and a blue car, encoded as (red, blue, cup, car). Their negatives, with images,
-        are a blue cup and a red car, and their units are their colours:
+        A red cup and a blue car, as vectors of (red, blue, cup, car). The negatives are a blue cup
+        and a red car, which also have images. The units are the colours:
 
         >>> import torch
         >>> from zoo.batch import Batch, Encoded
@@ -218,7 +219,7 @@ class Batch:
         return (self.captions[: self.primary] >= 0).sum()
 
     def with_encoded(self, images: Encoded, texts: Encoded) -> "Batch":
-        """Returns the batch with encoded images and texts; it keeps the text bank as `bank`."""
+        """Returns the batch with encoded images and texts. The text bank is kept as `bank`."""
         bank = self.texts if isinstance(self.texts, TextBank) else self.bank
         return replace(self, images=images, texts=texts, bank=bank)
 
@@ -256,31 +257,31 @@ def batch_of_vectors(
     has_foil: Tensor | None = None,
     image_ids: Tensor | None = None,
 ) -> Batch:
-    """Makes a batch of vectors that any two towers gave, for objectives without a module.
+    """Makes a batch from the vectors of any two towers, to use objectives without a `ZooModule`.
 
-    Vectors need no norm of 1. All texts count as different. In several processes, each has the
-    same number of rows, negatives and units. Objectives that read tokens, token ids or a teacher
-    need more than vectors, and a `ZooModule`.
+    Vectors need not have unit length. All texts count as different. With several processes, all
+    must have the same numbers of rows, negatives, positives and units. Vectors are not enough for
+    objectives that read tokens, token ids or a teacher: these need a `ZooModule`.
 
     Args:
         images: The image of each row, `[B, D]`.
         captions: The caption of each row, `[B, D]`.
-        negatives: Its wrong texts, `[B, K, D]`.
-        positives: Further true texts, `[B, P, D]`.
-        negative_images: Its wrong image, `[B, D]`.
-        units: Its units, `[B, N, D]`.
+        negatives: The negatives of each row, `[B, K, D]`.
+        positives: Further true texts about each row's image, `[B, P, D]`.
+        negative_images: The negative image of each row, `[B, D]`.
+        units: The units of each row, `[B, N, D]`.
         foils: The foil of each unit, `[B, N, D]`.
         has_negative: Which negatives exist, `[B, K]`; by default all do.
         has_unit: Which units exist, `[B, N]`; by default all do.
         has_foil: Which foils exist, `[B, N]`; by default those of the units that exist.
-        image_ids: The number of each row's image in the data, `[B]`, which
-            `Scores(mask_same_image=True)` reads; by default all rows have different images.
+        image_ids: An integer per row, `[B]`, equal for rows with the same image, for
+            `Scores(mask_same_image=True)`. By default, all rows have different images.
 
     Raises:
-        ZooError: A tensor has another shape, or a mask is not Boolean.
+        ZooError: A tensor has the wrong shape, or a mask is not Boolean.
 
     Examples:
-        CS-CLIP's loss, with a trained temperature of 1 / 14:
+        CS-CLIP's loss, with a learnable temperature that starts at 1 / 14:
 
         >>> import torch
         >>> from zoo.batch import batch_of_vectors
@@ -379,18 +380,18 @@ def _check_shape(name: str, tensor: Tensor | None, *sizes: int | None) -> None:
 
 
 def build_text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextBank, Tensor]:
-    """Removes duplicates from n texts in any roles.
+    """Builds a text bank from n texts, without duplicates.
 
-    Texts are equal if their token ids are equal. They are ordered by first appearance, so that the
-    order does not depend on hashes.
+    Texts are equal if their token ids are equal. The bank keeps the order of their first
+    appearance, which does not depend on hashes.
 
     Args:
-        ids: Token ids at full context, `[n, L]`.
-        lengths: Tokens up to and including EOT, `[n]`.
+        ids: Token ids, padded to the context length L, `[n, L]`.
+        lengths: Number of tokens of each text, up to and including the end token, `[n]`.
         hashes: Hashes of the ids, `[n]`.
 
     Returns:
-        The bank of distinct texts, and the row of each text in it, `[n]`.
+        The bank of distinct texts, and the index of each text in it, `[n]`.
     """
     positions: dict[bytes, int] = {}
     rows: list[int] = []
@@ -411,18 +412,16 @@ def build_text_bank(ids: Tensor, lengths: Tensor, hashes: Tensor) -> tuple[TextB
 class TowerShapes:
     """The shapes of a backbone, from which a head is built.
 
-    Widths and lengths of tokens are those before projection.
-
     Args:
         width: Width of the pooled vectors, D.
-        image_width: Width of image tokens.
-        text_width: Width of text tokens.
-        patches: Image tokens without prefix tokens; None if the tower has no tokens.
-        prefix: Prefix tokens of the image.
-        context: Text tokens at full length.
+        image_width: Width of image tokens before the output projection.
+        text_width: Width of text tokens before the output projection.
+        patches: Number of image tokens without prefix tokens; None if the tower returns no tokens.
+        prefix: Number of prefix tokens of an image, such as CLS.
+        context: Maximum number of tokens of a text.
         scale: The backbone's own scale (not its logarithm).
         bias: The backbone's own bias, None if it has none.
-        cuts: Whether texts may be shorter than the context.
+        cuts: Whether the padding of texts is trimmed, so that texts may have fewer tokens.
         vocabulary: The number of token ids of the text tower.
     """
 

@@ -1,4 +1,4 @@
-"""Translates errors of jsonargparse, Lightning and torch into one sentence."""
+"""Translates errors of jsonargparse, Lightning and torch into messages of one sentence."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""`ZooError`, an error that users can fix, and `Stopped`, the end of a run by a signal."""
+"""`ZooError`, an error that users can fix, and `Stopped`, raised if a signal ends a run."""
 
 import signal
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""`Needs` (what heads and objectives require) and `Capabilities` (what the data provide)."""
+"""`Needs` (what heads and objectives require) and `Capabilities` (what the data provides)."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,23 +13,23 @@ class Needs:
     """What a head or an objective needs from data and backbone, checked before the first step.
 
     Args:
-        negatives: Whether sentence negatives are needed.
-        positives: Whether further positives of captions are needed.
+        negatives: Whether negatives of whole captions are needed.
+        positives: Whether further true texts about images are needed.
         negative_images: Whether negative images are needed.
-        generators: Names of generators of negatives, one of which is needed; () allows any.
+        generators: Names of negative generators, at least one of which is needed; () allows any.
         units: Whether units and foils are needed.
         image_keys: The image tokens that are read.
         text_keys: The text tokens that are read.
         pooled: Whether pooled vectors are read. If neither head nor objective reads them, the
-            parameters that only they depend on are frozen.
+            parameters that only affect pooled vectors are frozen.
         pooled_texts: Whether pooled vectors of texts are read but not those of images.
-        teacher: The decay per step of a teacher, a moving average of the towers; 1 keeps it
-            frozen. None needs no teacher.
+        teacher: The decay per step of a teacher, which is a moving average of the towers. With 1,
+            the teacher is frozen; with None, there is no teacher.
         token_ids: Whether the token ids of texts are read, which pre-encoded texts do not have.
         bias: Whether the head must have a bias.
-        views: What makes the views that are encoded in place of an image in evaluation; None
+        views: Makes the views of an image, which evaluation encodes instead of the image. None
             encodes the image itself.
-        segments: What makes the segments that are encoded in place of a text in evaluation; None
+        segments: Makes the segments of a text, which evaluation encodes instead of the text. None
             encodes the text itself.
     """
 
@@ -64,10 +64,10 @@ class Capabilities:
     """What the batches of a datamodule contain.
 
     Args:
-        negatives: The generators of negatives, one name per column.
+        negatives: Names of the negative generators, one per column of `Batch.negatives`.
         units: Whether batches have units and foils.
-        encoded: Whether images and texts are pre-encoded, without pixels and token ids.
-        positives: The sources of further positives, one name per column.
+        encoded: Whether batches have stored vectors instead of pixels and token ids.
+        positives: Names of the sources of positives, one per column of `Batch.positives`.
         negative_images: Whether batches have negative images.
     """
 
@@ -79,11 +79,11 @@ class Capabilities:
 
 
 class NeedsProvider(Protocol):
-    """A part of the model that states its needs."""
+    """A part of the model with a property `needs`, such as a head or an objective."""
 
     @property
     def needs(self) -> Needs:
-        """What it needs from the data and the backbone."""
+        """What this part needs from the data and the backbone."""
         ...
 
 
@@ -91,10 +91,10 @@ def needs_of(part: NeedsProvider) -> Needs:
     """Returns what a part of the model needs.
 
     Args:
-        part: The part.
+        part: The part, such as a head or an objective.
 
     Raises:
-        ZooError: Its `needs` is not an instance of Needs.
+        ZooError: The part's `needs` is not an instance of Needs.
     """
     needs: object = part.needs
     if not isinstance(needs, Needs):

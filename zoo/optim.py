@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups and the learning-rate schedule, per optimizer step.
+"""Optimizer: parameter groups, and the learning-rate schedule per optimizer step.
 
 s: the step from 0; w: steps of warm-up; S: all steps; f: final_share; a: initial_share; lr: the
 peak.
@@ -53,24 +53,24 @@ class Optimization(metaclass=RangedType):
         lr_head: Peak learning rate of the head; `lr` if None.
         weight_decay: Weight decay of the parameters that `weight_decay_on` selects.
         weight_decay_on: Which parameters decay: `all`, or `matrices`, which excludes gains, biases
-            and the scale.
+            and the scale (1 / temperature).
         betas: The optimiser's two betas, from 0 to below 1. The default is that of CS-CLIP's public
             code; the paper does not report it.
         eps: The optimiser's epsilon, above 0. The default is that of CS-CLIP's public code; the
             paper does not report it.
         warmup_steps: Number of warm-up steps. Set at most one of `warmup_steps`, `warmup_epochs`
-            and `warmup_share`.
+            and `warmup_share`. Without them, there is no warm-up.
         warmup_epochs: Number of warm-up epochs.
         warmup_share: Share of all steps that are warm-up, from 0 to 1.
         warmup: The shape of the warm-up: `linear` or `cosine`.
-        initial_share: Learning rate of the first warm-up step as a share of the peak, from 0 to 1.
-            None starts one increment above 0.
-        final_share: Learning rate at the end as a share of the peak, from 0 to 1.
+        initial_share: Learning rate of the first warm-up step, as a share of the peak, from 0 to 1.
+            If None, a linear warm-up of n steps starts at 1/n of the peak.
+        final_share: Learning rate at the end, as a share of the peak, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
         fused: Whether to use the optimiser's fused kernel. The last digits of results differ.
             Parameters that are sharded over GPUs always use it. A resumed run keeps its setting.
         algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path. A
-            resumed run keeps its class.
+            resumed run must have the same class.
         arguments: Further arguments of the class, such as `{momentum: 0.9}` for SGD.
 
     Raises:

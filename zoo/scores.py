@@ -1,7 +1,9 @@
-"""`Scores`: computes scores for objectives, with the texts and images of all devices.
+"""`Scores`: computes the scores that objectives request, with images and texts of all ranks.
 
-B rows of this rank, W ranks. The images and texts of a row stay on their rank; ranks exchange
-scores, and the prepared texts that become columns.
+Shapes: there are W ranks (processes), each with B rows, and K texts per row if there are several.
+Texts are gathered on every rank, which scores its own images against them. Scores of texts against
+images are the same scores, exchanged between ranks, so that images need not be gathered. Only
+objectives that remember images of past batches gather them (`image_columns`).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,9 +27,10 @@ class Block:
 
     Args:
         logits: The scores, `[n, m]`.
-        match: The correct column of each row, `[n]`, or None.
-        candidate: Which columns count, `[n, m]`: false for columns that do not exist or are left
-            out.
+        match: The index of each row's match (its correct column), `[n]`. None for a block without
+            matches.
+        candidate: Which columns are candidates of each row, `[n, m]`: false for columns that do not
+            exist or are excluded.
 
     Examples:
         The loss of a row whose first column is the match and whose last column is missing:
@@ -47,7 +50,7 @@ class Block:
     candidate: Tensor
 
     def concatenate(self, other: "Block") -> "Block":
-        """Appends the columns of another block; the matches are those of this block."""
+        """Appends the columns of another block, and keeps the matches of this block."""
         return Block(
             torch.cat([self.logits, other.logits], dim=1),
             self.match,
@@ -60,19 +63,19 @@ class Block:
 
     @property
     def is_match(self) -> Tensor:
-        """Which columns are a row's match, `[n, m]`."""
+        """Whether each column is the match of each row, `[n, m]`."""
         if self.match is None:
             raise ValueError("this block has no matches")
         return _one_hot(self.match, self.logits.shape[1])
 
     def cross_entropy(self, valid: Tensor) -> Tensor:
-        """Computes -log softmax at each row's match over its candidates.
+        """Computes each row's cross-entropy over its candidates, with its match as the target.
 
         Args:
             valid: Which rows count, `[n]`.
 
         Returns:
-            The losses, `[n]`, in nats; 0 without gradient for rows that are not valid.
+            The losses, `[n]`; 0 without gradient for rows that are not valid.
         """
         if self.match is None:
             raise ValueError("cross-entropy needs a block with matches")
@@ -96,10 +99,10 @@ class Block:
 class Columns:
     """The images or texts that rows are scored against, the same on all ranks.
 
-    An objective with a memory of past batches builds them from its buffers.
+    An objective that remembers past batches builds `Columns` from its buffers.
 
     Args:
-        items: m items, prepared by the head.
+        items: m images or texts, as prepared by the head.
         exists: Which of them exist, `[m]`.
     """
 
@@ -113,20 +116,21 @@ class Scores:
     Args:
         head: The head, which scores pairs.
         batch: The batch with encoded images and texts.
-        mask_same_image: Whether other *true* texts (captions, units) of a row's own image are
-            excluded from its candidates.
-        mask_same_text: Whether other true texts with the same words as the row's are excluded from
-            its candidates.
-        prepared_texts: The batch's texts, if the head has already prepared them.
-        tokens_in_bf16: Whether tokens of texts and their gradients are sent between ranks in bf16.
+        mask_same_image: Whether a row's candidates exclude the true texts (captions, units) of
+            other rows with the same image.
+        mask_same_text: Whether a row's candidates exclude true texts of other rows with the same
+            words.
+        prepared_texts: What the head's `prepare_texts` returned for the batch, if it was already
+            called.
+        tokens_in_bf16: Whether text tokens and their gradients are sent between ranks in bf16.
 
     Attributes:
-        images: The rows' encoded images from the backbone, for terms that read tokens.
-        texts: The encoded texts from the backbone, for terms that read tokens.
+        images: The images of the rows as the backbone encoded them, for losses that read tokens.
+        texts: The texts as the backbone encoded them, for losses that read tokens.
 
     Examples:
-        Cosines of the `batch` in the example of `zoo.batch.Batch`, of images against the captions
-        of all rows and against their own negatives:
+        Cosines for the `batch` in the example of `zoo.batch.Batch`: each image against the captions
+        of all rows, and against its own negative:
 
         >>> from zoo.heads import Cosine
         >>> from zoo.scores import Scores
@@ -167,16 +171,17 @@ class Scores:
 
     @property
     def rows(self) -> Tensor:
-        """Which rows are real, `[B]`: those with a caption. Filling rows are never candidates."""
+        """Which rows have a caption, `[B]`. The others are filling rows."""
         return self.exists(self.batch.captions)
 
     def exists(self, rows: Tensor) -> Tensor:
-        """Returns which texts exist, of the shape of `rows`.
+        """Returns which texts exist, in the shape of `rows`.
 
-        The same rows give the same tensor. `mean` then knows how many exist on all ranks.
+        For the same `rows`, it always returns the same tensor object. `mean` recognises it, and
+        need not count again how many texts exist on all ranks.
 
         Args:
-            rows: Rows of the text bank; -1 is missing.
+            rows: Indices into the text bank; -1 is missing.
         """
         key = _memory_key(rows)
         if key not in self._exists:
@@ -187,12 +192,12 @@ class Scores:
         return self._exists[key][1]
 
     def gather_texts(self, *rows: Tensor) -> None:
-        """Gathers texts of all ranks in one message and caches them.
+        """Gathers several groups of texts of all ranks at once, and caches them.
 
-        Without it, each of the rows takes a message of its own when it is first scored.
+        Without this call, each group is gathered separately when it is first scored.
 
         Args:
-            rows: Rows of the text bank, each `[B]` or `[B, K]`; -1 is missing.
+            rows: The groups, each as indices into the text bank, `[B]` or `[B, K]`; -1 is missing.
         """
         new = {_memory_key(r): r for r in rows if _memory_key(r) not in self._columns}
         if gather.world_size() == 1 or len(new) < 2:
@@ -216,11 +221,12 @@ class Scores:
     def images_against(self, rows: Tensor, true: bool = True) -> Block:
         """Scores this rank's images against texts of all ranks.
 
-        Only true texts of shape `[B]` have matches and can be masked as false negatives.
+        The block has matches only if `true` is set and `rows` is `[B]`. Only then do
+        `mask_same_image` and `mask_same_text` exclude candidates.
 
         Args:
-            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
-            true: Whether the texts are true of their own image, like captions and units.
+            rows: Indices into the text bank, `[B]` or `[B, K]`; -1 is missing.
+            true: Whether the texts are true of the image in their row, like captions and units.
 
         Returns:
             The block, `[B, W B]` or `[B, W B K]`.
@@ -231,10 +237,10 @@ class Scores:
         """Scores this rank's texts against images of all ranks.
 
         Args:
-            rows: Rows of the text bank, `[B]`; -1 is missing.
+            rows: Indices into the text bank, `[B]`; -1 is missing.
 
         Returns:
-            The block, `[B, W B]`.
+            The block, `[B, W B]`, with matches.
         """
         return self._cached_block("texts", rows, True, lambda: self._texts_against_images(rows))
 
@@ -242,7 +248,7 @@ class Scores:
         """Scores each image against its own texts.
 
         Args:
-            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+            rows: Indices into the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
             The block, `[B, K]`, without matches.
@@ -255,15 +261,13 @@ class Scores:
         return Block(logits.reshape(n, k), None, rows >= 0)
 
     def text_columns(self, rows: Tensor) -> Columns:
-        """Gathers texts of all ranks, which are the columns of `images_against`.
-
-        They are gathered once and then cached.
+        """Gathers and caches the texts of all ranks, which are the columns of `images_against`.
 
         Args:
-            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+            rows: Indices into the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
-            The texts, `W B` or `W B K` of them, with gradients to their ranks.
+            The W B or W B K texts. Gradients flow back to their ranks.
         """
         key = _memory_key(rows)
         if key not in self._columns:
@@ -275,7 +279,7 @@ class Scores:
         """Gathers the images of all ranks, and their tokens if the head reads them.
 
         Returns:
-            The images, `W B` of them, with gradients to their ranks.
+            The W B images. Gradients flow back to their ranks.
         """
         exists = self._exists_on_all_ranks(self.batch.captions)
         return Columns(self._images.map(gather.gather), exists)
@@ -300,7 +304,7 @@ class Scores:
         """Scores this rank's texts against images that may come from other batches.
 
         Args:
-            rows: Rows of the text bank, `[B]`; -1 is missing.
+            rows: Indices into the text bank, `[B]`; -1 is missing.
             images: m images, from `image_columns` of this or an earlier batch.
 
         Returns:
@@ -316,9 +320,9 @@ class Scores:
     def swap_negative_images(self) -> tuple[Batch, "Scores"]:
         """Swaps images with negative images, and captions with first negatives.
 
-        A row's first negative becomes its caption, and its caption the only negative. A row without
-        a negative or a negative image becomes filling. Rows with the same image have different
-        negative images, so that nothing is masked as the same image.
+        A row's first negative becomes its caption, and its caption becomes its only negative. A row
+        without a negative or without a negative image becomes a filling row. `mask_same_image` no
+        longer applies, since rows with the same image have different negative images.
 
         Returns:
             The batch with swapped roles, and its scores.
@@ -354,7 +358,7 @@ class Scores:
         return swapped, scores
 
     def image_vectors(self, teacher: bool = False) -> Tensor:
-        """Returns this rank's images as pooled vectors at unit length, independent of the head.
+        """Returns the pooled vectors of this rank's images at unit length; the head is not used.
 
         Args:
             teacher: Whether to return the teacher's vectors.
@@ -368,15 +372,15 @@ class Scores:
         return _unit(first_items(images, len(self.batch)).pooled)
 
     def text_vectors(self, rows: Tensor, teacher: bool = False) -> Tensor:
-        """Returns texts as pooled vectors at unit length, for terms that no head scores.
+        """Returns the pooled vectors of texts at unit length; the head is not used.
 
         Args:
-            rows: Rows of the text bank, of any shape; -1 is missing.
+            rows: Indices into the text bank, of any shape; -1 is missing.
             teacher: Whether to return the teacher's vectors.
 
         Returns:
-            The vectors in at least fp32, `[..., D]`. A missing text gives the vector of another
-            text, which the caller must mask.
+            The vectors in at least fp32, `[..., D]`. For a missing text, it is the vector of
+            another text, which the caller must mask.
         """
         texts = self.batch.teacher_texts if teacher else self.texts
         if texts is None:
@@ -385,15 +389,16 @@ class Scores:
         return vectors.reshape(*rows.shape, -1)
 
     def texts_against_texts(self, rows: Tensor, columns: Tensor) -> Block:
-        """Compares this rank's texts with texts of all ranks, independent of the head.
+        """Computes cosines of this rank's texts with texts of all ranks; the head is not used.
 
         Args:
-            rows: Rows of the text bank, `[B]`; -1 is missing.
-            columns: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+            rows: This rank's texts as indices into the text bank, `[B]`; -1 is missing.
+            columns: The texts to gather from each rank, as indices into its text bank, `[B]` or
+                `[B, K]`; -1 is missing.
 
         Returns:
-            Unscaled cosines of the towers' own vectors, `[B, W B]` or `[B, W B K]`. They have
-            matches if `columns` is `[B]`.
+            Unscaled cosines of the towers' pooled vectors, `[B, W B]` or `[B, W B K]`. The block
+            has matches only if `columns` is `[B]`.
         """
         flat = columns.reshape(-1)
         vectors = gather.gather(self.text_vectors(flat))
@@ -406,13 +411,13 @@ class Scores:
         )
 
     def image_vectors_against_texts(self, rows: Tensor) -> Block:
-        """Compares this rank's images with texts of all ranks, independent of the head.
+        """Computes cosines of this rank's images with texts of all ranks; the head is not used.
 
         Args:
-            rows: Rows of the text bank, `[B]` or `[B, K]`; -1 is missing.
+            rows: Indices into the text bank, `[B]` or `[B, K]`; -1 is missing.
 
         Returns:
-            Unscaled cosines of the towers' own vectors, `[B, W B]` or `[B, W B K]`, without
+            Unscaled cosines of the towers' pooled vectors, `[B, W B]` or `[B, W B K]`, without
             matches.
         """
         vectors = gather.gather(self.text_vectors(rows.reshape(-1)))
@@ -421,16 +426,17 @@ class Scores:
         return Block(cosines, None, self._exists_on_all_ranks(rows).expand(len(cosines), -1))
 
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
-        """Computes this rank's share of a mean over all ranks, times W.
+        """Computes this rank's contribution to a mean over all ranks, times W.
 
-        DDP's mean over ranks turns these shares into the mean.
+        DDP averages gradients over ranks. The factor W makes this average the gradient of the mean.
 
         Args:
             values: The values, `[B]` or another shape.
-            valid: Which of them count, of the same shape.
+            valid: Which of them count, in the same shape.
 
         Returns:
-            The share, a scalar; 0 with a graph if no value is valid.
+            The contribution, a scalar. If no value is valid, it is 0, but has a graph for the
+            backward pass.
         """
         count = self.count(valid).to(values.dtype).clamp(min=1)
         return torch.where(valid, values, torch.zeros_like(values)).sum() * (
@@ -438,26 +444,26 @@ class Scores:
         )
 
     def total(self, values: Tensor, valid: Tensor) -> Tensor:
-        """Computes this rank's share of a sum over all ranks, times W; see `mean`.
+        """Computes this rank's contribution to a sum over all ranks, times W, as in `mean`.
 
         Args:
             values: The values, of any shape.
-            valid: Which of them count, of the same shape.
+            valid: Which of them count, in the same shape.
 
         Returns:
-            The share, a scalar.
+            The contribution, a scalar.
         """
         return torch.where(valid, values, torch.zeros_like(values)).sum() * gather.world_size()
 
     def count(self, valid: Tensor) -> Tensor:
-        """Counts the valid entries of all ranks, a scalar."""
+        """Returns the number of valid entries on all ranks, a scalar."""
         self.count_together([valid])
         return self._counts[id(valid)][1]
 
     def count_together(self, masks: Sequence[Tensor]) -> None:
-        """Counts the valid entries of several masks on all ranks in one message, and caches them.
+        """Counts the valid entries of several masks on all ranks at once, and caches the counts.
 
-        Without it, each mask takes a message of its own in `count` or `mean`.
+        Without this call, `count` and `mean` communicate separately for each mask.
 
         Args:
             masks: Masks of any shape.
@@ -475,7 +481,8 @@ class Scores:
             valid: Which of them count, `[B, m]`.
 
         Returns:
-            The means without gradient, `[m]`, the same on all ranks; nan if no value counts.
+            The means without gradient, `[m]`, the same on all ranks; NaN for a column in which no
+            value counts.
         """
         counted = torch.where(valid, values, torch.zeros_like(values))
         sums = torch.stack([counted.sum(0), valid.sum(0).to(values.dtype)])
@@ -483,11 +490,13 @@ class Scores:
         return means
 
     def false_negatives(self) -> tuple[dict[str, Tensor], Tensor]:
-        """Finds caption columns that are false negatives.
+        """Finds captions of other rows that are false negatives of a row.
 
         Returns:
-            Which caption columns belong to the row's image (`same_image`) or have its words
-            (`same_text`), each `[B, W B]`, and which are not the row's own.
+            Masks of rows against captions of all ranks, `[B, W B]`. The dictionary has two masks:
+            `same_image` for captions of the same image, and `same_text` for captions with the same
+            words. The last mask is true for existing captions of other rows. A false negative is
+            true in it and in one of the first two.
         """
         captions = self.batch.captions
         same_image, same_text, is_other = self._same_image_and_text_masks(
@@ -605,7 +614,7 @@ class Scores:
         """Compares rows with columns by image and by words.
 
         Args:
-            rows: Rows of the text bank, `[B]`; -1 is missing.
+            rows: Indices into the text bank, `[B]`; -1 is missing.
             columns: Which columns exist, `[W B]`.
 
         Returns:
@@ -631,13 +640,15 @@ class Scores:
 
 
 class EqualScores(Scores):
-    """The candidates of other scores, each with the score 0: a uniform guess.
+    """The blocks of given scores, with every logit replaced by 0: a uniform guess.
+
+    An objective computes its `chance_loss` from them.
 
     Args:
-        scores: The scores, of which an objective has computed its loss.
+        scores: The scores from which an objective has already computed its loss.
 
     Examples:
-        A guess among two captions, of the `batch` and `scores` in the example of `Scores`:
+        A guess between two captions, with `batch` and `scores` of the example of `Scores`:
 
         >>> from zoo.objectives import CLIP
         >>> from zoo.scores import EqualScores
@@ -649,7 +660,7 @@ class EqualScores(Scores):
         self.__dict__.update(scores.__dict__, _blocks=dict(scores._blocks))
 
     def own_texts(self, rows: Tensor) -> Block:
-        """Returns equal scores for each image's own texts; see `Scores.own_texts`."""
+        """Returns logits of 0 for each image's own texts; see `Scores.own_texts`."""
         rows = rows.reshape(len(rows), -1)
         return Block(torch.zeros(rows.shape, device=rows.device), None, rows >= 0)
 
@@ -666,7 +677,7 @@ def _memory_key(rows: Tensor) -> object:
 
 
 def first_items(items: Encoded, n: int) -> Encoded:
-    """Returns the first n items; of a batch's images, these are the images of its rows."""
+    """Returns the first n items. A batch's first `len(batch)` images are those of its rows."""
     return items if len(items) == n else items.map(lambda t: t[:n])
 
 

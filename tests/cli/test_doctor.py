@@ -106,7 +106,7 @@ def test_images_that_come_with_a_benchmark_are_got_as_its_files_are(tmp_path, ca
     (tmp_path / "winoground" / "examples.jsonl").write_text(json.dumps(row))
     assert main(["--data_root", str(tmp_path), "--benchmarks", "winoground"]) == 0
     page = capsys.readouterr().out
-    assert "winoground: 2, such as winoground/images/x.png; gated: accept its" in page
+    assert "winoground: 2, such as winoground/images/x.png; accept the licence" in page
 
 
 def test_the_table_has_what_is_there_and_a_line_names_whole_benchmarks_and_some_subsets(

@@ -113,7 +113,7 @@ def test_benchmarks_at_length_say_whose_they_are_how_many_cases_and_how_to_get_t
     assert "  licence: MIT\n  cite: Hsieh et al." in page["sugarcrepe"]
     assert "swap_obj 245" in page["sugarcrepe"]
     assert "facebook/winoground at revision b400e17" in page["winoground"]
-    assert "gated: accept its licence at huggingface.co/datasets/facebook" in page["winoground"]
+    assert "accept the licence at huggingface.co/datasets/facebook" in page["winoground"]
     assert "  run as pairs:FILE" in page["pairs"]
     assert main(["ls", "heads", "--long"]) == 1
     assert "--long works only with benchmarks" in capsys.readouterr().err

@@ -77,26 +77,25 @@ class Backbone(Configurable, nn.Module):
 
     Args:
         name: The architecture: a name of `zoo ls backbones`, or the path of a JSON file in
-            open_clip's format. None is `ViT-B-32-quickgelu`.
-        pretrained: The weights: a tag of open_clip (such as `openai`), a file, `hf-hub:USER/NAME`,
-            or the folder of a run or of a model of open_clip or Hugging Face. A file is a
-            checkpoint of zoo or a state dict with open_clip's parameter names, which may be nested
-            or have a prefix. Only the backbone of a checkpoint is used, and its adapters are
-            merged. For a file in another format, the value is not a name but a class of `zoo ls
-            published_weights`, which has the file as its argument `path`. None draws random
-            weights.
+            open_clip's format; `ViT-B-32-quickgelu` if None.
+        pretrained: The weights: a tag of open_clip (such as `openai`), a file, a folder, or
+            `hf-hub:USER/NAME`. None draws random weights. A file is a checkpoint of zoo, or a state
+            dict with open_clip's parameter names, which may be nested or have a prefix. A folder is
+            that of a run, or of a model of open_clip or Hugging Face. Only the backbone of a
+            checkpoint is used, with its adapters merged. For a file in another format, set this to
+            a class of `zoo ls published_weights`, whose argument `path` is the file.
         activation: The activation function in the towers: `gelu` or `quickgelu`. None takes the one
-            that the file records, or else that of the architecture. It must be set in three cases:
-            a tag was trained with another one than its architecture has; a file records another one
-            than a `name` that ends in `-quickgelu`; or a file records none, `name` does not end so,
-            and open_clip has the architecture with both.
-        preprocess: Changes to open_clip's preprocessing of images: `mean`, `std`, `interpolation`,
-            `resize_mode`, `fill_color`, `mode`. Other keys keep the values of the tag or file, or
-            else open_clip's defaults. The size is always that of the image tower.
+            that the weights file records, or else that of the architecture. Set it if an error
+            reports that weights and architecture have different activations, or that the weights do
+            not record theirs.
+        preprocess: Changes to open_clip's preprocessing of images, by key: `mean`, `std`,
+            `interpolation`, `resize_mode`, `fill_color`, `mode`. Keys that are not given keep the
+            values of the tag or file, or else open_clip's defaults. The size is always that of the
+            image tower.
         tuning: What is trained: towers, adapters, statistics of BatchNorm.
-        text: How texts become token ids: tokenizer, context length, trimming of padding.
-        augmentation: Random augmentation of training images. None prepares them as in evaluation,
-            as CS-CLIP's public code does.
+        text: How texts become token ids: tokenizer, context length, padding.
+        augmentation: Random augmentation of training images. If None, they are prepared as in
+            evaluation, which CS-CLIP's public code also does.
         compute: How the towers run, such as in chunks or compiled.
 
     Raises:
@@ -208,7 +207,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def preprocess(self) -> dict[str, Any]:
-        """open_clip's preprocessing of images, without the size, which is the image tower's."""
+        """open_clip's settings of image preprocessing, without the size; see `image_size`."""
         return {
             name: value
             for name, value in self.model.visual.preprocess_cfg.items()
@@ -227,10 +226,10 @@ class Backbone(Configurable, nn.Module):
         return {**self._config, "text_cfg": text, "quick_gelu": self.activation == "quickgelu"}
 
     def with_merged_adapters(self) -> "Backbone":
-        """Returns a backbone without adapters.
+        """Returns a backbone in which adapters are merged into the weights.
 
         Returns:
-            The backbone itself if it has no adapters, else a copy with merged weights.
+            The backbone itself if it has no adapters, else a copy without adapters.
         """
         if self.tuning.lora is None:
             return self
@@ -243,14 +242,14 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def origin_by_tower(self) -> dict[str, str]:
-        """The origin of each tower's weights before training (`zoo.support.provenance`)."""
+        """The origin of each tower's weights before training, such as a tag, a file or random."""
         if provenance.was_loaded(self.model):
             return dict.fromkeys(self.weight_origins, provenance.LOADED)
         return self.weight_origins
 
     @property
     def shapes(self) -> TowerShapes:
-        """The shapes of the towers for heads, with the current scale and bias."""
+        """The shapes of the towers, with the current scale and bias, from which heads are built."""
         bias = getattr(self.model, "logit_bias", None)
         return TowerShapes(
             width=self._config["embed_dim"],
@@ -267,9 +266,9 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def trims_padding(self) -> bool:
-        """Whether texts are cut to the shortest length that holds them.
+        """Whether the padding of texts is trimmed to the shortest allowed length.
 
-        The result is exact, since only towers that ignore padding do it.
+        This does not change results, since it is only done for towers that ignore padding.
         """
         return self._texts.trims_padding
 
@@ -280,7 +279,7 @@ class Backbone(Configurable, nn.Module):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, built on first use, since token ids can be encoded without it.
+        """The tokenizer, built on first use. Token ids can be encoded without it.
 
         Raises:
             ZooError: The tokenizer cannot be loaded, or has more ids than the text tower.
@@ -296,46 +295,49 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def eval_transform(self) -> Callable[[Any], Tensor]:
-        """From a PIL image to a tensor `[3, H, W]`, preprocessed for the weights."""
+        """The transform of a PIL image to a tensor, `[3, H, W]`, as the weights require."""
         return pil_transform(self.model.visual.preprocess_cfg, None)
 
     @property
     def train_transform(self) -> Callable[[Any], Tensor]:
-        """The same for training images; all its randomness comes from torch's global generator."""
+        """Like `eval_transform`, with augmentation, drawn from torch's global generator."""
         return pil_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
     @property
     def eval_uint8_transform(self) -> Callable[[Tensor], Tensor]:
-        """From an image in uint8 to `[3, H, W]` in uint8, which `encode_images` normalises."""
+        """The transform of a uint8 image to `[3, H, W]` in uint8; `encode_images` normalises it."""
         return pixel_transform(self.model.visual.preprocess_cfg, None)
 
     @property
     def eval_pil_uint8_transform(self) -> Callable[[Any], Tensor]:
-        """The same from a PIL image, which gives exactly the numbers of `eval_transform`."""
+        """Like `eval_uint8_transform`, for a PIL image.
+
+        After normalisation by `encode_images`, the pixels are exactly those of `eval_transform`.
+        """
         return pil_pixel_transform(self.model.visual.preprocess_cfg)
 
     @property
     def train_uint8_transform(self) -> Callable[[Tensor], Tensor]:
-        """The same for training images; all its randomness comes from torch's global generator."""
+        """Like `eval_uint8_transform`, with augmentation, drawn from torch's global generator."""
         return pixel_transform(self.model.visual.preprocess_cfg, self.augmentation)
 
     @property
     def min_side_for_crops(self) -> int:
-        """The smallest shorter side at which no square training crop must be enlarged.
+        """How many pixels the shorter side of an image needs so that no square crop is enlarged.
 
-        A crop of 3 to 4 or 4 to 3, of a square image, is enlarged by up to about 15 %.
+        At this size, a training crop of aspect ratio 3:4 or 4:3 is enlarged by up to about 15 %.
         """
         least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
         return math.ceil(max(self.image_size) / math.sqrt(least))
 
     def square_transform(self, side: int) -> Callable[[Any], Tensor]:
-        """Returns a transform to images of another size than the tower's.
+        """Returns a transform of PIL images to squares of a given size, from which views are cut.
 
         Args:
             side: The side of the square to which an image is resized and centre-cropped.
 
         Returns:
-            From a PIL image to a tensor `[3, side, side]`.
+            A transform of a PIL image to a tensor, `[3, side, side]`.
         """
         settings = {**self.model.visual.preprocess_cfg, "size": side, "resize_mode": "shortest"}
         return pil_transform(settings, None)
@@ -373,13 +375,15 @@ class Backbone(Configurable, nn.Module):
                 tower.check_token_key(self.name, key)
 
     def refuse_tokens_of_dropped_patches(self, image_keys: frozenset[TokenKey]) -> None:
-        """Refuses to train on image tokens if some are left out, since positions would be lost.
+        """Raises an error if training would read image tokens while patches are dropped.
+
+        The remaining tokens would not have known positions.
 
         Args:
             image_keys: The requested image tokens.
 
         Raises:
-            ZooError: Image tokens are requested, and training leaves out some patches.
+            ZooError: Image tokens are requested, and `augmentation.patch_dropout` is above 0.
         """
         share = 0.0 if self.augmentation is None else self.augmentation.patch_dropout
         if share and image_keys:
@@ -392,12 +396,11 @@ class Backbone(Configurable, nn.Module):
         """Encodes images.
 
         Args:
-            images: Prepared images, `[n, 3, H, W]`: normalised numbers, or pixels in uint8.
+            images: Transformed images, `[n, 3, H, W]`: normalised, or pixels in uint8.
             keys: The tokens to return.
 
         Returns:
-            Pooled vectors `[n, D]` of the tower, not normalised, and the tokens of exactly these
-            keys.
+            Pooled vectors, `[n, D]`, not normalised, and the requested tokens.
         """
 
         def encode(part: slice) -> Encoded:
@@ -430,15 +433,15 @@ class Backbone(Configurable, nn.Module):
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes the texts of a bank.
 
-        Token sets are as long as the longest text was cut to. Masks are true from the first token
-        to the end token, both included.
+        All texts have as many tokens as the longest text after trimming. Masks are true from the
+        first token to the end token, both included.
 
         Args:
             bank: Token ids and lengths of T texts.
             keys: The tokens to return.
 
         Returns:
-            Pooled vectors `[T, D]` in the bank's order, and the tokens of exactly these keys.
+            Pooled vectors, `[T, D]`, in the bank's order, and the requested tokens.
         """
         lengths = bank.lengths_on_host()
         groups = [(self.context, torch.arange(len(bank)))]
@@ -468,10 +471,10 @@ class Backbone(Configurable, nn.Module):
         return GROUPS_ON_GPU if device.type == "cuda" else None
 
     def trimmed_lengths(self, lengths: Tensor) -> Tensor:
-        """Returns the length to which each text is cut, the length of its token set, `[T]`.
+        """Returns the number of tokens to which each text's padding is trimmed, `[T]`.
 
         Args:
-            lengths: How many tokens the texts have, `[T]`.
+            lengths: The number of tokens of each text without padding, `[T]`.
         """
         if not self.trims_padding:
             return torch.full_like(lengths, self.context)
@@ -500,7 +503,7 @@ class Backbone(Configurable, nn.Module):
         )
 
     def tower_of_parameter(self, parameter_name: str) -> Literal["image", "text"]:
-        """Returns the tower of a parameter by its name; the temperature counts as text."""
+        """Returns the tower that has a parameter; the temperature counts as the text tower's."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
     def freeze_unused(
@@ -519,7 +522,7 @@ class Backbone(Configurable, nn.Module):
             pooled_texts: Whether pooled vectors of texts are requested but not those of images.
 
         Returns:
-            The names of all frozen parameters, including those of untuned towers.
+            The names of all frozen parameters, including those that `tuning` freezes.
 
         Raises:
             ZooError: A tower cannot return the tokens.
@@ -559,7 +562,7 @@ class Backbone(Configurable, nn.Module):
         ]
 
     def train(self, mode: bool = True) -> "Backbone":
-        """Sets the mode; frozen towers and frozen BatchNorm stay in evaluation mode."""
+        """Sets the training mode; frozen towers and frozen BatchNorm stay in evaluation mode."""
         super().train(mode)
         for tower, modules in (
             ("image", [self.model.visual]),

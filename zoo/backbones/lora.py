@@ -15,16 +15,18 @@ BASE, FIRST, SECOND = ".base_layer", ".lora_A.default.weight", ".lora_B.default.
 
 @dataclass(frozen=True)
 class LoRA(metaclass=RangedType):
-    """Adapters that are trained instead of a tower's own weights.
+    """Low-rank adapters (LoRA) that are trained instead of a tower's own weights.
 
-    `tuning.towers` selects the towers. The defaults of rank and alpha are those of FSC-CLIP's
-    public code. The default targets include every layer of open_clip's own towers.
+    A layer with the frozen weights W computes W x + (alpha / rank) B A x, and only A and B are
+    trained. `tuning.towers` selects the towers. The defaults of rank and alpha are those of
+    FSC-CLIP's public code. The default targets are the attention, linear and convolution layers of
+    open_clip's own towers.
 
     Args:
-        rank: The rows of A and the columns of B.
-        alpha: The adapters' weight: B A is multiplied by alpha / rank.
-        targets: The last names of the layers that get an adapter. These are linear layers,
-            convolutions, and attention as a whole (its fused `in_proj` and its `out_proj`).
+        rank: The rank of the adapters: A has `rank` rows, and B has `rank` columns.
+        alpha: The scale of the adapters, which is divided by the rank.
+        targets: Names of the layers that get an adapter (the last part of their path). They can be
+            linear layers, convolutions, or attention modules (`in_proj` and `out_proj` together).
 
     Examples:
         Adapters of rank 8 for the text tower:
@@ -41,7 +43,7 @@ class LoRA(metaclass=RangedType):
 
     @property
     def scaling(self) -> float:
-        """The factor of B A, alpha / rank."""
+        """The factor by which B A is multiplied, alpha / rank."""
         return self.alpha / self.rank
 
 

@@ -18,20 +18,20 @@ class Tuning(metaclass=RangedType):
     """Which parts of a backbone are trained.
 
     Args:
-        towers: Which towers are trained: `both`, `image`, `text` or `none`. All weights of the
-            others are frozen. The head trains the temperature and the bias, so those of the
-            open_clip model are always frozen.
-        lora: LoRA adapters to train instead of the weights of these towers. None trains the
-            weights. Adapters need the extra `clip-zoo[hf]`.
+        towers: Which towers are trained: `both`, `image`, `text` or `none`. The others are frozen,
+            except for `image_groups` and `text_groups`. Temperature and bias are parameters of the
+            head, so those of the open_clip model are always frozen.
+        lora: LoRA adapters for the towers that `towers` selects. They are trained instead of the
+            weights. None trains the weights. Adapters need the extra `clip-zoo[hf]`.
         batch_norm: Whether the statistics of BatchNorm are `frozen` or `updated` in training.
             Towers with BatchNorm cannot combine `updated` with `compute.chunk` or
             `compute.checkpoint_blocks`.
-        image_groups: Trains only the end of the image tower, if `towers` leaves this tower out: the
-            number of groups of layers, counted from the output. In open_clip's own ViT, the first
-            group is the projection, the second is the last block with the final norm, and each
-            further group is one block. Towers of timm have the groups of timm. None trains no
-            group.
-        text_groups: The same for the text tower.
+        image_groups: Number of groups of layers to train at the end of the image tower, if `towers`
+            leaves this tower out. Groups are counted from the output. In open_clip's own ViT, the
+            first group is the projection, the second is the last block with the final norm, and
+            each further group is one block. In towers of timm, timm defines the groups. None trains
+            no group.
+        text_groups: The same as `image_groups`, for the text tower.
 
     Examples:
         Only the image tower is trained:
@@ -74,7 +74,7 @@ class Tuning(metaclass=RangedType):
             )
 
     def groups_of(self, tower: Literal["image", "text"]) -> int | None:
-        """Returns how many last groups of a frozen tower are trained, or None."""
+        """Returns how many of a frozen tower's last groups are trained; None for no group."""
         return self.image_groups if tower == "image" else self.text_groups
 
     def trains(self, tower: Literal["image", "text"]) -> bool:
@@ -82,7 +82,7 @@ class Tuning(metaclass=RangedType):
         return self.towers in ("both", tower) or self.groups_of(tower) is not None
 
     def describe_towers(self) -> str:
-        """Returns the trained towers and groups, as in `text, image_groups 2`."""
+        """Returns the names of trained towers and groups, such as `text, image_groups 2`."""
         groups = ((f"{tower}_groups", self.groups_of(tower)) for tower in TOWERS)
         return ", ".join([self.towers, *(f"{name} {n}" for name, n in groups if n is not None)])
 
@@ -95,16 +95,17 @@ class TextInput(metaclass=RangedType):
         tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
             checkpoint of zoo was trained with, or else that of the architecture.
         context_length: Maximum number of tokens per text, from 3 to 65,536. The position embeddings
-            of the weights are interpolated to it. None takes the context length of the published
-            weights, or else of the architecture.
-        lengths: Lengths in tokens to which the padding of texts is trimmed. Each text gets the
-            shortest length that holds it. The context length is always one of them, so an empty
-            list trims nothing. Towers that read their padding ignore this setting.
-        kept_positions: How many of the first position embeddings stay unchanged if `context_length`
-            is longer than in the weights. The others are interpolated. Long-CLIP keeps 20 of 77 for
-            a length of 248. None interpolates all of them, as open_clip does.
-        max_groups: Maximum number of these lengths per batch. Each length is a separate pass of the
-            text tower. None is 2 on a GPU, where small passes save no time, and no limit on a CPU.
+            of the weights are interpolated to this length. None takes the context length of the
+            published weights, or else of the architecture.
+        lengths: Lengths in tokens to which texts are padded, in addition to the context length.
+            Each text is padded to the shortest length that holds it. With an empty list, all texts
+            are padded to the context length, as in open_clip. Text towers whose output depends on
+            the padding, such as SigLIP's, ignore this setting.
+        kept_positions: Number of position embeddings, from the first, that stay unchanged if
+            `context_length` is longer than in the weights. The others are interpolated. Long-CLIP
+            keeps 20 of 77 for a length of 248. None interpolates all, as open_clip does.
+        max_groups: Maximum number of different `lengths` per batch. The text tower runs once per
+            length. None is 2 on a GPU, where small passes save no time, and no limit on a CPU.
 
     Examples:
         Texts of up to 16 tokens, which are cut to 8 tokens if they fit:
@@ -141,9 +142,9 @@ class Augmentation(metaclass=RangedType):
     Args:
         crop_scale: Minimum and maximum share of an image's area that a random crop keeps, above 0
             and up to 1.
-        patch_dropout: Share of patches that the image tower leaves out of each training image, from
-            0 to below 1. They are drawn at random. It needs open_clip's own ViT, and a head and an
-            objective that read no image tokens.
+        patch_dropout: Share of randomly drawn patches that the image tower leaves out of each
+            training image, from 0 to below 1. This needs open_clip's own ViT, and a head and an
+            objective that do not read token vectors of images.
 
     Examples:
         Crops of at least half of the image:
@@ -170,23 +171,23 @@ class Compute(metaclass=RangedType):
     """How the towers are run, which affects memory and time, and only the last digits of results.
 
     Args:
-        chunk: Number of images that the image tower encodes at once. The text tower encodes texts
-            with about as many tokens as these images have patches. Trained towers then use
-            activation checkpointing: they need the memory of one chunk, run the forward pass twice
-            and compute the same gradients. None encodes the whole batch at once.
-        compile: A backend of torch.compile, such as `inductor`, or a mode of inductor
-            (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`). It compiles the
-            blocks of both towers. None compiles nothing.
+        chunk: Number of images that the image tower encodes at once. Texts are encoded in chunks,
+            too, which have about as many tokens as these images have patches. Trained towers use
+            activation checkpointing per chunk: they need the memory of only one chunk, run the
+            forward pass twice and compute the same gradients. None encodes the whole batch at once.
+        compile: A backend of `torch.compile`, such as `inductor`, or a mode of `inductor`
+            (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`). Only the blocks of
+            both towers are compiled. None compiles nothing.
         channels_last: Whether the convolutions of the image tower use the channels-last memory
             format. The last digits of results differ.
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
-            of grouped by length. The last digits of results differ. It works only with
-            open_clip's own text towers, unless they read their padding, are compiled, or have
-            adapters on attention.
+            of being grouped by length. The last digits of results differ. This needs one of
+            open_clip's own text towers. Its output must not depend on the padding, and it must not
+            be compiled or have adapters on attention.
         checkpoint_blocks: Whether the backward pass recomputes the activations of each block,
             instead of storing them. This needs less memory and about a third more operations, and
-            computes the same gradients. It can be combined with `chunk`, which then recomputes a
-            chunk block by block.
+            computes the same gradients. With `chunk`, the activations of each chunk are recomputed
+            block by block.
 
     Examples:
         Vectors do not depend on the size of chunks:

@@ -26,30 +26,31 @@ Baselines = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True)
 class Case:
-    """One question of a benchmark: images, texts, and which of them belong together.
+    """A case of a benchmark: images, texts, and which of them match.
 
     Args:
-        images: The images; empty if the queries are texts (`asking`).
-        texts: The texts.
-        match: Which text belongs to which image, bool `[images, texts]`; `[asking, texts]` if the
+        images: The images; empty if the queries are texts (`query_texts`).
+        texts: The texts that are compared with the images or with `query_texts`.
+        match: Which texts match which images, bool `[images, texts]`; `[query_texts, texts]` if the
             queries are texts.
-        protocol: How scores become outcomes: a protocol, or the name of one (`zoo ls protocols`).
+        protocol: The rule that judges the scores: a protocol or its name (`zoo ls protocols`).
         subset: The subset that the case belongs to.
         id: The case's id, unique within the subset.
-        group: The group for the macro average (a relation, an attribute pair); None if there are no
-            groups.
-        right_listed_first: Whether the official script lists the right answer first, so its argmax
-            counts a tie as right.
+        group: The group of the case in a macro average over groups, such as its relation or
+            attribute pair; None if there are no groups.
+        right_listed_first: Whether the official script lists the right answer first, so that its
+            argmax counts a tie as right.
         argmax: Whether the official script takes the first of the highest scores, with the answers
             in the same order as here. A tie is then right if the right answer comes first.
-        query_texts: Texts that are the queries instead of images: they are compared with `texts`.
-        prompts: The prompts of each text: the mean of their vectors is compared with the images
-            instead of the text. Empty if the texts themselves are compared.
-        partners: Images that are not compared, but of which at least one must exist for the case to
-            be scored. Empty if the case needs only `images`.
+        query_texts: The queries, if they are texts instead of images. They are compared with
+            `texts`.
+        prompts: The prompts of each text. The mean of their vectors is compared with the images in
+            place of the text. Empty if the texts themselves are compared.
+        partners: Images that are not compared, but the case is only scored if at least one of them
+            exists. Empty if the case needs only `images`.
 
     Examples:
-        An image, a caption and a foil, and the outcome of their scores:
+        A case of an image, a caption and a foil, and its outcome if the scores are 0.3 and 0.2:
 
         >>> import numpy as np
         >>> from zoo.benchmarks import Case
@@ -85,21 +86,21 @@ class Case:
 
     @property
     def needs_text_vectors(self) -> bool:
-        """Whether the case needs one vector per text, which not every head has."""
+        """Whether the case needs one vector per text, which some heads do not compute."""
         is_video = isinstance(self.resolved_protocol, VideoRecall)
         return bool(self.query_texts or self.prompts) or is_video
 
     @property
     def resolved_protocol(self) -> Protocol:
-        """The protocol, also where it was given by name."""
+        """The protocol as an object, even if it was given by name."""
         return resolve_protocol(self.protocol)
 
     @property
     def is_gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
-        Such a case is scored on the images that exist, like a case whose protocol is `by_image`;
-        any other case needs all its images.
+        Such a case is scored on those of its images that exist, and so is a case whose protocol has
+        `by_image`. Any other case is only scored if all its images exist.
         """
         return isinstance(self.resolved_protocol, Recall)
 
@@ -107,22 +108,22 @@ class Case:
         """Returns the queries of the case.
 
         Raises:
-            ZooError: The protocol returns something other than queries.
+            ZooError: The protocol returned something other than queries.
         """
         protocol = self.resolved_protocol
         return _check_returned(protocol, Query, "queries", protocol.queries(self.match))
 
     def judge(self, scores: NDArray[np.float32]) -> list[Outcome]:
-        """Returns the outcomes of scores, `[images, texts]`.
+        """Returns the outcomes of the case, given its scores, `[images, texts]`.
 
         Raises:
-            ZooError: The protocol returns something other than outcomes.
+            ZooError: The protocol returned something other than outcomes.
         """
         protocol = self.resolved_protocol
         return _check_returned(protocol, Outcome, "judge", protocol.judge(self.match, scores))
 
     def tie_is_right(self, query: Query) -> bool:
-        """Returns whether the official script counts a tie as right.
+        """Returns whether the official script would count a tie as right.
 
         Args:
             query: The query or its outcome.
@@ -138,13 +139,14 @@ class Subset:
 
     Args:
         name: The subset's name.
-        files: Its annotation files under the data root, any of which is enough.
+        files: Paths under the data root at which its annotation file may be. The first that exists
+            is read.
         n: The published number of cases, or None.
-        instructions: Instructions for the user on getting the files.
+        instructions: How the user can get the files.
         chance: The chance level of each metric, in per cent.
         published: The published value of each metric for OpenAI's ViT-B/32, in per cent.
-        from_user: Whether the user named the files. They may then also be in the working directory,
-            and it is an error if they are missing.
+        from_user: Whether the user named the files. If so, they may also be in the working
+            directory, and it is an error if they are missing.
     """
 
     name: str
@@ -164,12 +166,12 @@ class Contents:
         cases: The cases.
         files: The files that they were read from.
         missing_subsets: The subsets whose files are missing.
-        notes: Notes for the report by name, such as tagger and seed.
-        baselines: The scores of guesses that never see the image.
+        notes: Notes for the report, such as the tagger and the seed, by the name of the note.
+        baselines: Results of text-only baselines, which never see the image, in per cent.
         uncroppable_images: Images that exist but whose boxes cannot be cropped; set by
             `resolve_case_images`.
-        limits: The number of cases of a subset to keep, if the official script takes the first ones
-            whose images it finds. `resolve_case_images` removes the others.
+        limits: The number of cases to keep, by subset, if the official script only takes the first
+            cases whose images it finds. `resolve_case_images` removes the others.
     """
 
     cases: list[Case]
@@ -187,14 +189,15 @@ class Benchmark(Configurable, ABC):
     Attributes:
         name: The name of the benchmark on the command line.
         version: A number to increase when cases or their order change.
-        subset_names: The subsets that the argument `subsets` selects from, if they are known
-            without reading a file.
-        colon_argument: The argument after the colon in `pairs:FILE.csv`; empty if the name takes
-            none.
+        subset_names: The subsets that the argument `subsets` can select. Empty if they are only
+            known after reading a file.
+        colon_argument: The argument that follows the name and a colon, such as `file` in
+            `pairs:FILE.csv`; empty if there is none.
         licence: The licence of the annotations; empty if nothing is published.
         citation: The publication to cite; empty if nothing is published.
-        hub: The data set on huggingface.co that has its files, or None.
-        copies: Data sets there that have its cases in other layouts, which are not read.
+        hub: The data set on huggingface.co with the files of the benchmark, or None.
+        copies: Other data sets on huggingface.co with the same cases, in layouts that zoo does not
+            read.
     """
 
     name: ClassVar[str]
@@ -216,7 +219,7 @@ class Benchmark(Configurable, ABC):
         """Returns the cases of all subsets whose files exist.
 
         Args:
-            root: A data root.
+            root: The folder of annotations and images (data root).
 
         Raises:
             ZooError: A file is invalid. The error names the file and the entry.

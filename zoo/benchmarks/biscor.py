@@ -33,9 +33,9 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.download_instructions('biscor')}; if the files have other names, give "
-            "their paths in argument `files`, or rename the file of each SUBSET to "
-            f"DATA_ROOT/biscor/SUBSET/{split}-00000-of-00001.parquet",
+            f"{HUB.download_instructions('biscor')}; zoo expects the file of each SUBSET as "
+            f"DATA_ROOT/biscor/SUBSET/{split}-00000-of-00001.parquet: if a file has another name, "
+            "rename it or give its path in argument `files`",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},
         )
@@ -44,15 +44,16 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 
 
 class BiSCoR(PublishedBenchmark):
-    """BiSCoR-Ctrl: pairs of scenes with exchanged colour, size, material or quantity (4,000 cases).
+    """BiSCoR-Ctrl: two scenes with exchanged colour, size, material or quantity (4,000 cases).
 
-    The second image is the same scene, rendered again with the exchange. The protocol is `group`,
-    and a tie is wrong. The published files were not available when this reader was written.
+    A case has two rendered images, each with a caption. Both show the same scene. In the second,
+    objects have exchanged their colour, size, material or number. The protocol is `group`, and a
+    tie is wrong. zoo's code was written without the published files, which were not available.
 
     Args:
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, None for all.
-        split: The split; each has 1,000 pairs of each kind.
+        split: `test` or `development`. Each has 1,000 cases per subset.
 
     Examples:
         One kind of change of the development split, and the files that it is read from:

@@ -37,14 +37,16 @@ class _BiVLCRow(Struct):
 
 
 class BiVLC(PublishedBenchmark):
-    """BiVLC: an image with its caption, and a generated image with a foil (2,933 cases).
+    """BiVLC: an image and its caption, and a foil with an image generated for it (2,933 cases).
 
     Captions and foils are SugarCrepe's, with changes in wording. The protocol is `directed`, and a
-    tie is wrong. The authors call its metrics I2T (`text`), T2I (`image`), group, Ipos2T, Ineg2T,
-    Tpos2I and Tneg2I.
+    tie is wrong. Metric `text` (I2T in the paper) is right if both images choose their texts,
+    `image` (T2I) if both texts choose their images, and `group` if `text` and `image` are right.
+    Each other metric counts one choice: by the original image (`i_pos2t`), the generated image
+    (`i_neg2t`), the caption (`t_pos2i`) or the foil (`t_neg2i`).
 
     The published values are computed from the authors' results per case. Over all cases, ViT-B/32
-    reaches 75.8 (`text`), 52.4 (`image`) and 49.1 % (`group`). The annotation files include the
+    reaches 75.8 % (`text`), 52.4 % (`image`) and 49.1 % (`group`). The annotation files include the
     images.
 
     Examples:

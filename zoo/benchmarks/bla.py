@@ -38,12 +38,14 @@ class _BLAEntry(Struct):
 class BLA(PublishedBenchmark):
     """BLA: captions with active and passive voice, coordination and relative clauses (3,878 cases).
 
-    The subsets are `ap` (voice), `co` (coordination) and `rc` (relative clauses). An entry of a
-    file has an image, two true captions and two false captions. It makes two cases, each with a
-    true and a false caption of the same form. The protocol is `i2t`, and a tie is wrong.
+    The subsets are `ap` (active and passive voice), `co` (coordination) and `rc` (relative
+    clauses). An entry of a file has an image, two true captions and two false captions. zoo makes
+    two cases from an entry, each with a true and a false caption of the same form. The protocol is
+    `i2t`, and a tie is wrong.
 
-    This follows CS-CLIP. BLA's authors rank the four captions and report no accuracy. Images are
-    from Visual Genome. Entries without an image or captions are left out and counted.
+    Cases and protocol are those of the CS-CLIP paper (Kargi et al., 2026). The code of BLA's
+    authors ranks all four captions and reports no accuracy. Images are from Visual Genome. Entries
+    without an image or captions are left out, and a note reports their number.
 
     Examples:
         An entry makes two cases:

@@ -50,15 +50,18 @@ class _Annotation(Struct):
 class CCNeg(PublishedBenchmark):
     """CC-Neg: a photograph from the web, its caption and a negation of the caption (40,000 cases).
 
-    A language model wrote the negations. As in the authors' code, commas are removed from them. The
-    cases are the last 40,000 entries of the file, because CoN-CLIP is trained on the others. The
-    protocol is `i2t`. The authors list the caption first and take an argmax, so a tie is right.
+    A language model wrote the negations. zoo removes their commas, as the authors' code does. The
+    cases are the last 40,000 entries of the file. The authors trained their model, CoN-CLIP, on the
+    other entries. The protocol is `i2t`. The authors' code lists the caption first and takes an
+    argmax, so a tie is right.
 
-    A negation contains a word such as "no", "not" or "without". A rule can reject it without the
-    image. Therefore compare `i2t` with the text-only baselines that the report shows: the accuracy
-    of guesses without the image. Images are in
-    `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The published file was not available:
-    the format follows the authors' code. No code from the file is executed.
+    A negation contains a word such as "no", "not" or "without", so a rule can reject it without the
+    image. Therefore compare `i2t` with the text-only baselines, which zoo prints with the results.
+    They are accuracies of guesses without the image.
+
+    zoo expects the images in `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The
+    published file was not available, so zoo's code follows the format in the authors' code. The
+    file is a pickle, and zoo reads it without executing any code in it.
 
     Examples:
         The caption comes first, and an argmax over equal scores takes it:

@@ -34,18 +34,19 @@ class COCOCounterfactuals(PublishedBenchmark):
     """COCO-Counterfactuals: 17,410 pairs of generated images, whose captions differ in a noun.
 
     An example is a caption of COCO, the caption with another noun, and an image generated for each.
-    Subset `pairs` has protocol `group`, and a tie is wrong. Subset `retrieval` is one gallery of 30
-    % of the examples, with protocol `retrieval`. The table gives its number of images. Images are
-    in folder `images` next to the annotations.
+    Subset `pairs` has one case per example. Its protocol is `group`, and a tie is wrong. Subset
+    `retrieval` has protocol `retrieval`, among all images and captions of 30 % of the examples. Its
+    number of cases in the table is the number of images. zoo expects the images in folder `images`
+    next to the annotations.
 
-    Publications sample the examples for retrieval without describing how. zoo takes the examples
-    with the lowest hash of seed and id, so every user has the same sample. Published values are
-    therefore of other samples.
+    Papers with values of `retrieval` do not describe how they sampled the examples. zoo takes the
+    examples with the lowest hash of seed and id, so that all users have the same sample. The values
+    in papers are therefore of other samples.
 
     Args:
-        seed: Seed of the sample for retrieval.
+        seed: Seed of the sample for subset `retrieval`.
         files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, `pairs` or `retrieval`, None for both.
+        subsets: The chosen subsets, None for all.
 
     Examples:
         A pair of generated images, which differ in what runs:

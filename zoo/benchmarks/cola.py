@@ -16,11 +16,11 @@ INSTRUCTIONS = download_command("cola")
 
 
 class COLA(PublishedBenchmark):
-    """COLA, multi-object: two images, and two captions with other attributes (210 cases).
+    """COLA, multi-object: two images, and two captions with different attributes (210 cases).
 
     The protocol is `group`, and a tie is wrong. COLA's authors report metric `image`: each caption
-    has to prefer its image. In 200 cases the captions differ in their words, not only in word
-    order. The published values are from CS-CLIP. Images are from Visual Genome.
+    has to prefer its image. In 200 cases, the two captions do not consist of the same words. The
+    published values are from the CS-CLIP paper (Kargi et al., 2026). Images are from Visual Genome.
 
     Examples:
         Scores that give each text its image, but not each image its text:

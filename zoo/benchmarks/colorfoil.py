@@ -53,22 +53,22 @@ class _ColorFoilRow(Struct):
 class ColorFoil(PublishedBenchmark):
     """ColorFoil: a caption of COCO against the same caption with other colours, sampled by zoo.
 
-    The authors publish a script that samples foils, but no foils. zoo samples foils once, with a
-    seed, and saves them to a file that you can share. To use the foils of another run, put its file
-    at `colorfoil/colorfoil.jsonl`, or give its path in argument `files`. An image of COCO's val2017
-    has at most one case, for its first caption with a colour. The protocol is `i2t`, and a tie is
-    wrong.
+    The authors publish a script that samples foils, but no foils. zoo samples foils for the
+    captions of COCO's val2017 once, with a seed, and saves them to a file that you can share. To
+    use the foils of another run, save the file of that run as `colorfoil/colorfoil.jsonl` in
+    `DATA_ROOT`, or give its path in argument `files`. Each image has at most one case, from its
+    first caption with a colour. The protocol is `i2t`, and a tie is wrong.
 
-    zoo replaces words that are one of CSS3's 147 colour names by one of the authors' ten colours.
-    Equal words of a caption get the same colour. The authors' script also replaces parts of words
-    ("redhead"), and zoo does not. The authors have about 2,507 cases.
+    zoo replaces each word that is one of CSS3's 147 colour names with one of the authors' ten
+    colours. If a word occurs several times in a caption, it is always replaced with the same
+    colour. The authors' script also replaces parts of words ("redhead"), and zoo does not. The
+    script makes about 2,500 cases.
 
     Args:
         seed: Seed of the replacement colours.
-        folder: The folder where foils are saved. None is the user's cache folder; the data root is
-            only read.
-        files: Paths of the captions if not the default ones, by subset, or a file of foils (.jsonl)
-            from another run.
+        folder: The folder where foils are saved. By default, your cache folder.
+        files: For subset `colorfoil`, the path of COCO's captions if not the default one, or of a
+            file of foils (.jsonl) from another run.
         subsets: The chosen subsets, None for all.
 
     Examples:

@@ -36,9 +36,11 @@ class _ColorSwapEntry(_ColorSwapRow):
 class ColorSwap(PublishedBenchmark):
     """ColorSwap: two images, and two captions of the same words with exchanged colours (300 cases).
 
-    The protocol is `group`, and a tie is wrong. Images are next to `test.json` or in the Parquet
-    files. CS-CLIP's values for ViT-B/32 (60.7, 72.7 and 45.0 %) are not comparable: they use only
-    one caption or one image per case.
+    The protocol is `group`, and a tie is wrong. The Parquet files on the hub include the images.
+    The images of the authors' archive have to be next to `test.json`.
+
+    The CS-CLIP paper (Kargi et al., 2026) has other values for ViT-B/32 (60.7, 72.7 and 45.0 %).
+    They are not comparable, because they use only one caption or one image per case.
 
     Examples:
         Scores that always prefer the first image and the first caption:

@@ -30,9 +30,10 @@ class _ComVGRow(Struct):
 class ComVG(PublishedBenchmark):
     """ComVG: a sentence, and two images that differ in subject, verb or object (5,400 cases).
 
-    The task is that of `svo_probes`, on 524 photographs of Visual Genome. The protocol is `t2i`,
-    and a tie is wrong. Notes count repeated rows (78 in the published file). They also count right
-    images that are wrong in another row of the same sentence (75).
+    The sentence chooses between the two images, as in `svo_probes`. The images are 524 photographs
+    of Visual Genome. The protocol is `t2i`, and a tie is wrong. In the published file, 78 rows
+    repeat another row. In 75 rows, the right image is the wrong image of another row with the same
+    sentence. Notes report these numbers per subset.
 
     Examples:
         A row, in which the first image is the one of the sentence:

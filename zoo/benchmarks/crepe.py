@@ -56,20 +56,25 @@ class _Compounds(_CREPERow, rename={"negatives": "valid_hard_negs_comp"}):
 class CREPE(PublishedBenchmark):
     """CREPE: long captions (productivity), and seen or unseen word combinations (systematicity).
 
-    A case has a box of an image, its caption and hard negatives. The protocol is `i2t`, which is
-    the authors' recall at 1. Their script lists the caption first and sorts by score, so a tie is
-    right.
+    A case has a region of an image (a box), a caption of this region, and foils. The protocol is
+    `i2t`, which is the authors' recall at 1. Their script lists the caption first and sorts by
+    score, so a tie is right.
 
-    Subsets `atom`, `swap` and `negate` test productivity. Each has nine files, one per complexity
-    of the caption (4 to 12), and the table names the first. Column `group` of cases.parquet has the
-    complexity. The other subsets test systematicity of models trained on CC12M, YFCC or LAION. The
-    word combinations of a caption occur in that training set (`seen`) or do not (`unseen`). `atom`
-    and `comp` are the authors' two kinds of hard negatives. The reader of these subsets was written
-    from the authors' script, without the files.
+    Subsets `atom`, `swap` and `negate` test productivity. In `atom`, a foil replaces a part of the
+    caption. In `swap`, most foils exchange two parts. In `negate`, a foil adds a negation. As a
+    negation makes a text longer, the shortest text is nearly always right in `negate`. The
+    complexity of a caption, from 4 to 12, is its number of objects, attributes and relations. Each
+    subset has one file per complexity, and the table names the first. Column `group` of
+    `cases.parquet` has the complexity. The published values are from vl_compo, over all
+    complexities.
 
-    Images are Visual Genome's at their published size. If many boxes do not fit their images, all
-    cases are left out. The published values are from vl_compo, over all nine complexities. In
-    `negate`, the shortest text is nearly always right, because a negation makes a text longer.
+    The other subsets test systematicity, and are for models trained on CC12M, YFCC or LAION. The
+    word combinations of a caption occur in this training set (`seen`) or do not (`unseen`). The
+    authors have two kinds of foils for them, `atom` and `comp`. zoo's code for these subsets was
+    written from the authors' script, without the files.
+
+    Images are Visual Genome's at their published size. If many boxes extend beyond the images, the
+    images were probably resized, and all cases are left out.
 
     Examples:
         A tie is right, since the official script lists the caption first:

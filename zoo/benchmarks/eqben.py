@@ -43,20 +43,23 @@ class _EqBenEntry(Struct):
 
 
 class EqBen(PublishedBenchmark):
-    """EqBen: similar frames of a video, renderings or generated images (251,048 cases).
+    """EqBen: two similar frames of a video, renderings or generated images (251,048 cases).
 
-    A case has two images and their captions. The protocol is `group`, and a tie is wrong. As in the
-    authors' code, AG uses the first caption of each image. Images are in `eqben/image`. Frames of
-    YouCook2 are arrays (.npy). The other images may be .jpg files where the annotation names .png
-    files.
+    A case has two images and their captions. The protocol is `group`, and a tie is wrong. An image
+    of AG can have several captions. Only the first is used, as in the authors' code.
 
-    The published values are from vl_compo, which measured 5,000 cases each of AG and YouCook2.
-    Averages over EqBen count Kubric's three subsets as one. Preset `fsc_clip` keeps at most 20,000
-    cases per subset (`max_cases`).
+    zoo expects the images in `eqben/image`. Frames of YouCook2 are arrays (.npy). The annotations
+    name .png files for the other images. If a .jpg file with the same name exists, zoo reads it
+    instead.
+
+    The published values are from vl_compo. For AG and YouCook2, vl_compo measured only 5,000 cases
+    each. Averages over EqBen count the three Kubric subsets as one. `--benchmarks suite:fsc_clip`
+    keeps at most 20,000 cases per subset, as the FSC-CLIP paper does.
 
     Args:
-        max_cases: Number of cases of a subset to keep, those with the lowest hash of their number;
-            None for all. FSC-CLIP keeps 20,000, and does not state which.
+        max_cases: Maximum number of cases per subset. By default, all are kept. Otherwise, zoo
+            keeps the cases with the lowest hash of their number. The FSC-CLIP paper keeps 20,000,
+            and does not state which.
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, None for all.
 

@@ -36,17 +36,19 @@ class _FGOVDEntry(Struct):
 
 
 class FGOVD(PublishedBenchmark):
-    """FG-OVD: an object in a box, its text and up to ten texts with other attributes.
+    """FG-OVD: an object in a box, a text about the object, and up to ten wrong texts.
 
-    The wrong texts change one (`hard`), two (`medium`) or three (`easy`) attributes. Those of
-    `trivial` describe other objects. The protocol is `i2t`. As in the authors' script, a tie with
-    the highest score is right. Some cases have fewer than ten wrong texts, which raises their
-    chance level.
+    The wrong texts change one (`hard`), two (`medium`) or three (`easy`) attributes. The wrong
+    texts of `trivial` describe other objects. Some cases have fewer than ten wrong texts, which
+    raises their chance level. The protocol is `i2t`.
 
-    FG-CLIP pools image features over the box. zoo crops the box, which works with any image tower,
-    so values differ from FG-CLIP's. As in FG-CLIP's evaluation, texts are in lower case. Images are
-    COCO's val2017. If an image was resized, its box is scaled. Images with another aspect ratio are
-    left out.
+    Files and rules are those of FG-CLIP's evaluation (Xie et al., 2025): texts are in lower case,
+    and a tie is right. There is one difference: FG-CLIP pools image features over the box, and zoo
+    crops the image to the box, which works with any image tower. Values therefore differ from
+    FG-CLIP's.
+
+    Images are COCO's val2017. If an image was resized, its box is scaled. Images with another
+    aspect ratio than the published one are left out.
 
     Examples:
         A line: the box that is cropped, and the texts in lower case:

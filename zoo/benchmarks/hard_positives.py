@@ -38,13 +38,17 @@ class _HardPositivesEntry(Struct):
 class HardPositives(PublishedBenchmark):
     """Hard Positives: a caption, a paraphrase of it (hard positive) and a foil.
 
-    Captions and foils are those of VL-CheckList (`replace_att`, `replace_rel`) and ARO (`swap`).
-    Folder `data` has the captions. Folder `swapped_data` has the hard positives in the same order.
-    If its foil differs from the one in `data`, a hard positive has a separate foil. The protocol is
-    `hard_positive`, and a tie is wrong. Images are from Visual Genome. Those of `swap` are cropped
-    to boxes, as in ARO.
+    Captions and foils are from VL-CheckList (`replace_att`, `replace_rel`) and ARO (`swap`). The
+    protocol is `hard_positive`: the foil has to score below the caption (`original`), or also below
+    the hard positive (`augmented`). `brittleness` is how often the foil scores between these two,
+    so lower values are better. A tie counts for none of the three metrics.
 
-    The reader of `swap` was written from the authors' script, without its files.
+    Folder `data` has the captions, and folder `swapped_data` has the hard positives in the same
+    order. Both have foils. If the two foils of a case differ, `augmented` and `brittleness` use the
+    foil in `swapped_data`.
+
+    Images are from Visual Genome. In `swap`, they are cropped to boxes, as in ARO. The files of
+    `swap` were not available: zoo reads them as the authors' script does, but this is untested.
 
     Examples:
         The caption, its hard positive from a second file, and their foil:

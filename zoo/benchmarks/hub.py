@@ -36,5 +36,5 @@ class HubDataset:
         """
         command = download_command(name)
         if self.gated:
-            return f"gated: accept its licence at {self.page}, run `hf auth login`, then {command}"
+            return f"accept the licence at {self.page}, run `hf auth login`, then {command}"
         return command

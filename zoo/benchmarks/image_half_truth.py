@@ -13,23 +13,25 @@ ONE_SIDED = ("missing", "extra")  # the edits whose second scene has no query
 
 
 class ImageHalfTruth(ScenePairs):
-    """Which of two cartoon scenes, which differ in one detail, does a text describe?
+    """A text and two cartoon scenes that differ in one detail: which scene does it describe?
 
-    In the subsets `object`, `attribute`, `relation` and `count`, the second scene has another kind
-    of object, another colour or pattern, another position or another number. In `swap_color` and
-    `swap_position`, two objects exchange their colours or positions. In these six subsets each
-    scene has a text, so scores that ignore the texts give exactly 50 %. In `missing`, the second
-    scene does not have an object that the text names.
+    Each subset has one kind of difference. The second scene has another kind of object (`object`),
+    another colour or pattern (`attribute`), another position (`relation`) or another number of
+    objects (`count`). In `swap_color` and `swap_position`, two objects exchange their colours or
+    positions. In these six subsets, each scene has a text, so a model that prefers the same scene
+    for both texts reaches exactly 50 %.
 
-    `extra` is a control: the second scene has an additional object, and the text is true of both
-    scenes. Its value is how often the first scene is preferred. The protocol is `t2i`, and a tie is
-    wrong.
+    In `missing` and `extra`, only the first scene has a text. In `missing`, the second scene does
+    not have an object that the text names. `extra` is a control: the second scene has an additional
+    object that the text does not name. The text is true of both scenes, and the value is how often
+    the first scene is preferred.
 
-    CS-CLIP names image-side half-truths as future work. This definition is not from a paper.
+    The protocol is `t2i`, and a tie is wrong. CS-CLIP (Kargi et al., 2026) names image-side
+    half-truths as future work. This definition is zoo's, not from a paper.
 
     Args:
-        folder: The folder written by `zoo scenes image_half_truths`, a path or relative to the data
-            root.
+        folder: The folder written by `zoo scenes image_half_truths`, relative to the working
+            directory or the data root.
         subsets: The chosen subsets, None for all.
 
     Examples:

@@ -41,13 +41,17 @@ class _SimpleEntry(Struct):
 class ImageCoDe(PublishedBenchmark):
     """ImageCoDe: a description chooses among ten similar images, or between two in `simple`.
 
-    The images are frames of a video (`video`) or similar photographs (`static`). The protocol is
-    `t2i`. The answer may be at any position, and the first of equal scores wins. In the authors'
-    script the winner of a tie depends on the machine, because its sorting is not stable. Images are
-    in `imagecode/image-sets/SET/imgK.jpg`, in the order of the numbers K.
+    Ten images form a set: frames of a video (`video`) or similar photographs (`static`). In
+    `simple`, the right image is compared with only one other image of its set.
 
-    This is the validation split, because the labels of the test split are not public. Over `video`
-    and `static`, ViT-B/32 reaches 21.7 %.
+    The protocol is `t2i`. The right image may be at any position, and the first of equal scores
+    wins. The authors' script has no fixed rule for ties: its sorting is not stable, so the winner
+    depends on the machine. The images of a set are sorted by the number K in their paths,
+    `imagecode/image-sets/SET/imgK.jpg`.
+
+    The cases are from the validation split, because the labels of the test split are not public.
+    The published values are from vl_compo. Its value over all cases of `video` and `static` is
+    21.7 %.
 
     Examples:
         The fourth of ten images is right for a description:

@@ -34,8 +34,9 @@ DOCCI_SENTENCES, IIW_SENTENCES = "docci_sentences", "iiw_sentences"
 SHAREGPT4V = {"sharegpt4v_1k": 1_000, "sharegpt4v_10k": 10_000}  # subset: entries that it takes
 IIW_FOLDERS = {"DOCCI_Test": "docci", "IIW-400": "docci_aar", "DCI_Test": "dci"}
 _IIW_IMAGES = (
-    "put images into folders of DATA_ROOT/imageinwords: DOCCI's test images into docci, those of "
-    "docci_images_aar.tar.gz (google.github.io/docci) into docci_aar, and DCI's images into dci"
+    "put images into three folders of DATA_ROOT/imageinwords: DOCCI's test images into docci, the "
+    "images of docci_images_aar.tar.gz (google.github.io/docci) into docci_aar, and DCI's images "
+    "into dci"
 )
 
 
@@ -89,20 +90,20 @@ class _Conversation(Struct):
 class LongRetrieval(PublishedBenchmark):
     """Retrieval with long captions: recall at 1, 5 and 10, image to text and text to image.
 
-    All images and captions of a subset form one gallery, with protocol `retrieval`. The table gives
-    the number of images. `docci` is DOCCI's test split. The other subsets have the images and
-    captions of FLAIR's code, in its order.
+    All images and captions of a subset form one gallery, with protocol `retrieval`. In the table,
+    *cases* is the number of images. `docci` is DOCCI's test split. The other subsets have the
+    images and captions of the public code of FLAIR (Xiao et al., 2025), in the same order.
 
     In `docci_sentences` and `iiw_sentences`, an image has several captions, each a sentence. In
     these two subsets and `urban1k`, captions with the same `image_id` in the file belong to one
     image.
 
     `dci`, `iiw`, `sharegpt4v_1k` and `sharegpt4v_10k` have one long caption per image. As in
-    FLAIR's code, two captions of the same image file count as captions of two images. Also as in
-    that code, zoo splits each of these captions into sentences and joins the sentences by ". ".
+    FLAIR's code, an image file with two captions counts as two images. zoo also formats captions
+    like this code: it splits a caption into sentences and joins them by ". ".
 
-    A caption that is longer than the model's context is truncated, and the results count such
-    captions.
+    A caption that is longer than the model's context is truncated. The results contain the number
+    of such captions.
 
     `urban1k`, `iiw` and `iiw_sentences` were tested with the published files. The other subsets
     were tested only with small files of the same format. No published values are included.
@@ -130,7 +131,7 @@ class LongRetrieval(PublishedBenchmark):
         "Urbanek et al., DCI, CVPR 2024, arXiv:2312.08578; Onoe et al., DOCCI, ECCV 2024, "
         "arXiv:2404.19753; Garg et al., ImageInWords, 2024, arXiv:2405.02793; Zhang et al., "
         "Long-CLIP, ECCV 2024, arXiv:2403.15378; Chen et al., ShareGPT4V, ECCV 2024, "
-        "arXiv:2311.12793; sentences: Xiao et al., FLAIR, CVPR 2025, arXiv:2412.03561"
+        "arXiv:2311.12793; lists of captions: Xiao et al., FLAIR, CVPR 2025, arXiv:2412.03561"
     )
     published = (
         Subset(
@@ -138,8 +139,8 @@ class LongRetrieval(PublishedBenchmark):
             ("dci/densely_captioned_images/splits.json",),
             7_805,
             f"{download_command(f'long_retrieval:{DCI}')}; accept the licence of SA-1B at "
-            "ai.meta.com/datasets/segment-anything-downloads and unpack its sa_000138.tar into "
-            "DATA_ROOT/dci/densely_captioned_images/photos",
+            "ai.meta.com/datasets/segment-anything-downloads, and unpack sa_000138.tar from there "
+            "into DATA_ROOT/dci/densely_captioned_images/photos",
         ),
         Subset(
             DOCCI,
@@ -176,8 +177,8 @@ class LongRetrieval(PublishedBenchmark):
                 name,
                 ("share4v/share4v_sam_10k.json",),
                 n,
-                f"{download_command(f'long_retrieval:{name}')}; put the images of SA-1B into "
-                "DATA_ROOT/share4v, at their paths in the annotations without /images",
+                f"{download_command(f'long_retrieval:{name}')}; save each image of SA-1B whose "
+                "path in the annotations is FOLDER/images/FILE as DATA_ROOT/share4v/FOLDER/FILE",
             )
             for name, n in SHAREGPT4V.items()
         ),

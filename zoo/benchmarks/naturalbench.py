@@ -32,11 +32,15 @@ class _Pair(Struct):
 class NaturalBench(PublishedBenchmark):
     """NaturalBench-Retrieval: two photographs that CLIP models confuse, and two captions.
 
-    The protocol is `group`, and a tie is wrong. The photographs are from Flickr30k. The paper has
-    about 1,200 cases. The published values are from its Table 7. The authors collected the cases
-    with OpenCLIP's ViT-L/14 (LAION-400M) and BLIP-2, so do not compare these two models with
-    others. NaturalBench also has questions for generative models, which zoo does not read. Images
-    are in folder `images` next to the annotations.
+    The protocol is `group`: each photograph has to choose its caption (`text`), each caption its
+    photograph (`image`), or both (`group`). A tie is wrong.
+
+    The photographs are from Flickr30k, and are in folder `images` next to the annotations. The
+    paper has about 1,200 cases. The published values are from its Table 7.
+
+    The authors used OpenCLIP's ViT-L/14 (LAION-400M) and BLIP-2 to find cases that confuse models,
+    so do not compare these two models with others. zoo does not read NaturalBench's questions for
+    generative models.
 
     Examples:
         Both captions prefer the first photograph, so that only the text score can be right:

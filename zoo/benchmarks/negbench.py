@@ -73,20 +73,23 @@ def _video_files(name: str) -> tuple[str, ...]:
 class NegBench(PublishedBenchmark):
     """NegBench: multiple choice and retrieval with negated captions, for images and videos.
 
-    Subsets with `mcq` in their name are multiple choice: which of four captions is true? Their
-    protocol is `by_kind`. An answer counts for metric `i2t` and for the metric of the right
-    caption's kind: `positive`, `negative` or `hybrid`. As in the authors' code, the first of the
-    highest scores wins. In COCO and VOC the right caption is listed first, so a model that gives
-    equal scores reaches 100 % with preset `official`. The other subsets have protocol `retrieval`.
-    Compare their recall with and without negated captions.
+    Subsets with `mcq` in their name are multiple choice: which of four captions is true? The
+    protocol is `by_kind`. An answer counts for metric `i2t`, and for the metric of the right
+    caption's kind. A `positive` caption names objects in the image, a `negative` caption names a
+    missing object, and a `hybrid` caption does both. As in the authors' code, the first of equal
+    scores wins. In COCO and VOC, the right caption is listed first, so a model that gives equal
+    scores reaches 100 % with preset `official`.
 
-    MSR-VTT has videos, with protocols `video_by_kind` and `video_retrieval`. A video has four
-    frames, decoded by PyAV (`pip install av`). The authors report `t2i_r@1` and `t2i_r@5`.
-    CS-CLIP's code uses only the first frame. `video_retrieval` needs a head that computes one
-    vector per image and one per text, such as `Cosine`. NegBench's X-rays are not read.
+    The other subsets have protocol `retrieval`. The authors report `t2i_r@1` and `t2i_r@5`. Compare
+    recall with negated captions (such as `coco_negated_retrieval`) and without (`coco_retrieval`).
 
-    The published values are the authors'. Their values from before March 2025 are not comparable,
-    because they were computed without normalization.
+    The subsets of MSR-VTT have videos, with protocols `video_by_kind` and `video_retrieval`. zoo
+    scores four frames per video, decoded by PyAV (`pip install av`). The code of CS-CLIP (Kargi et
+    al., 2026) uses only the first frame. `video_retrieval` needs a head that computes one vector
+    per image and one per text, such as `Cosine`. zoo does not read NegBench's X-rays.
+
+    The published values are the authors'. Values that they published before March 2025 are not
+    comparable, because the embeddings were not normalized.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:

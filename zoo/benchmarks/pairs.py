@@ -21,19 +21,21 @@ CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 class Pairs(Benchmark):
     """Custom pairs, from a table with the columns image, caption, foil and optionally subset.
 
-    An image is a path: absolute, or relative to the table, the working directory or the data root.
-    If no such file exists, it is the name of an image of COCO or Flickr. The protocol is `i2t`, and
-    a tie is wrong.
+    An image is a path: absolute, or relative to the folder of the table, the working directory or
+    the data root. If there is no such file, zoo searches for an image of COCO, Visual Genome or
+    Flickr with this name. Without the column subset, all pairs form one subset, which is named
+    after the table. The protocol is `i2t`, and a tie is wrong.
 
     Args:
         file: The table, CSV or TSV: an absolute path, or one relative to the working directory or
             the data root.
-        image_column: The column of the images. None is image, or any other name that CsvTable
-            knows.
-        caption_column: The column of the captions. None is caption, or any other name that CsvTable
-            knows.
-        foil_column: The column of the foils. None is foil, negative or negative_caption.
-        separator: The separator of columns. None is a tab if the header has one, else a comma.
+        image_column: The column of the images. By default, the first of these that exists: image,
+            filepath, image_path, file_name, filename, path.
+        caption_column: The column of the captions. By default, the first of these that exists:
+            caption, title, text, sentence, description.
+        foil_column: The column of the foils. By default, the first of these that exists: foil,
+            negative, negative_caption.
+        separator: The separator of columns. By default, a tab if the header has one, else a comma.
         subsets: The chosen subsets, None for all.
 
     Examples:

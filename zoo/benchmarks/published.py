@@ -22,11 +22,11 @@ class PublishedBenchmark(Benchmark):
     """Base class of benchmarks that are published as one annotation file per subset.
 
     Args:
-        files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, None for all.
+        files: Paths of annotation files, by subset, if they are not the default ones.
+        subsets: The chosen subsets; None for all.
 
     Attributes:
-        published: The published subsets.
+        published: All subsets of the published benchmark.
     """
 
     published: ClassVar[tuple[Subset, ...]]
@@ -53,8 +53,8 @@ class PublishedBenchmark(Benchmark):
         """Returns the cases of a subset.
 
         Args:
-            path: Its annotation file.
-            subset: Its name.
+            path: The annotation file of the subset.
+            subset: The name of the subset.
 
         Raises:
             ZooError: The file is invalid. The error names the file and the entry.
@@ -64,8 +64,8 @@ class PublishedBenchmark(Benchmark):
         """Returns the cases of a subset, with notes and further files if there are any.
 
         Args:
-            path: Its annotation file.
-            subset: Its name.
+            path: The annotation file of the subset.
+            subset: The name of the subset.
         """
         cases = list(self.cases(path, subset))
         return Contents(cases, shard_paths(path), [], unanswerable_note(subset, cases))

@@ -28,27 +28,29 @@ CAPTIONS = 7_392
 
 
 class PUGSpare(Benchmark):
-    """PUG:SPARE: two coloured animals; an image chooses its caption among two texts or among all.
+    """PUG:SPARE: two coloured animals; an image chooses between two captions and among all.
 
-    A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), nine bindings of 3
-    colours and 3 animals are held out of training. Training has seen both bindings of a caption in
-    `seen`, one in `partial` and none in `unseen`. The data reader `PUGSpare` reads the other
-    captions for training.
+    A *binding* is an animal with its colour, and a caption has two bindings. As in BindSplit (Peng
+    et al., 2026), nine bindings do not occur in training: all combinations of 3 colours and 3
+    animals. In `seen`, both bindings of a caption occur in training; in `partial`, one; in
+    `unseen`, none. The data reader `PUGSpare` reads the captions for training.
 
     An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
-    It also chooses among all captions (protocol `retrieval`). Both orders of the animals are then
-    right.
+    It also chooses among all captions (protocol `retrieval`), where its caption is right in both
+    orders of the animals.
 
-    `seen` has 524 captions, `partial` has 504 and `unseen` has 36. Another 4,708 captions are for
-    training. The remaining 1,620 captions are not used, because their swap has another number of
-    held-out bindings. BindSplit's values are means over three sets of held-out bindings, which were
-    not published.
+    Of 7,392 captions, 4,708 are for training. `seen` has 524 other captions, `partial` has 504 and
+    `unseen` has 36. The remaining 1,620 captions are not used: caption and swap have different
+    numbers of held-out bindings, so one of them would be more familiar to the model.
+
+    BindSplit's published values are means over three sets of nine bindings. These sets are not
+    published.
 
     Args:
-        file: The path of PUG_SPARE.csv if not the default one; the folders of its images are next
-            to it.
-        block_seed: The seed of the block and of the captions of `seen`. It must be the seed of
-            training.
+        file: The path of PUG_SPARE.csv, by default pug_spare/PUG_SPARE.csv in the data root. The
+            folders of the images are next to this file.
+        block_seed: The seed that selects the nine bindings and the captions of `seen`. It must be
+            the `block_seed` of the data reader in training.
         subsets: The chosen subsets, None for all.
 
     Examples:

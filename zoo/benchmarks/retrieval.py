@@ -69,24 +69,26 @@ SUBSETS = {
 class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
-    All images and captions of a test split form one gallery, with protocol `retrieval`. The table
-    gives the number of images. All captions of an image are right. Captions of another image are
-    wrong, even if they have the same words. In a tie, the wrong answer ranks first. The published
-    values are from vl_compo.
+    All images and captions of a test split form one gallery, with protocol `retrieval`. In the
+    table, *cases* is the number of images. All captions of an image are right. Captions of another
+    image are wrong, even if they have the same words. In a tie, the wrong answer ranks first. The
+    published values are from vl_compo. The captions of COCO and Flickr30k are in folder `aro`,
+    because benchmark `aro` uses them too.
 
-    If images are missing, the smaller gallery makes recall easier. The report then states this,
-    shows no published value and leaves the metric out of averages. The heads `MaxSim`,
-    `CrossModal`, `TextConditionedPooling`, `ComCLIP` and `StructureGuided` are too slow to score
-    all pairs. Cosine therefore selects a short-list: the 32 nearest texts of each image and the 32
-    nearest images of each text (`--data.shortlist`). The head orders the short-list. An answer
-    outside the list is wrong.
+    If images are missing, the gallery is smaller, so recall is too high. The results then report
+    this, show no published value and leave the recall out of averages.
+
+    The heads `MaxSim`, `CrossModal`, `TextConditionedPooling`, `ComCLIP` and `StructureGuided` are
+    too slow to score all pairs. They only rank a short list of candidates: for each image the 32
+    texts with the highest cosines, and for each text the 32 images (`--data.shortlist`). A right
+    answer that is not on the list counts as wrong.
 
     Args:
-        source: The source: coco_karpathy, flickr30k or flickr8k, None for all three, the path of a
-            caption file, or any reader of captions.
+        source: The captions: coco_karpathy, flickr30k, flickr8k, the path of a caption file, or a
+            reader (`zoo ls readers`). By default, the first three.
         pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
-            and ARO: lower case, a space for each of . ! " ( ) * # : ; ~, and at most 30 words. The
-            report then shows no published value.
+            and ARO: they are lower-cased, each of . ! " ( ) * # : ; ~ becomes a space, and only the
+            first 30 words are kept. Published values are then not shown.
 
     Examples:
         Images and captions of a table, ranked by scores that always prefer the first caption:

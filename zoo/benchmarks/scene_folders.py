@@ -16,7 +16,7 @@ class SceneFolder(Benchmark):
     """Base class of benchmarks that read a folder written by `zoo scenes`.
 
     Args:
-        folder: The folder, a path or relative to the data root.
+        folder: The folder, relative to the working directory or the data root.
         subsets: The chosen subsets, None for all.
 
     Attributes:

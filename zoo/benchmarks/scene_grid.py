@@ -14,22 +14,26 @@ from zoo.scenes.grid import all_captions
 
 
 class SceneGrid(SceneFolder):
-    """Rendered scenes of two coloured shapes; a scene chooses its caption among two texts or all.
+    """Rendered scenes of two coloured shapes; a scene chooses between two captions and among all.
 
-    There are 8 colours and 8 shapes. A binding is a shape and its colour. Training has seen both
-    bindings of a caption in `seen`, one in `partial` and none in `unseen`. An image chooses between
-    its caption and the swap, which exchanges the colours (protocol `i2t`). It also chooses among
-    all 3,136 captions (protocol `retrieval`). Both orders of the objects are then right, so chance
-    of `i2t_r@1` is 0.06 %.
+    A *binding* is a shape with its colour, and a caption has two bindings: "a red cube and a blue
+    star". Of the 64 bindings (8 colours, 8 shapes), nine do not occur in the folder's training
+    splits: all combinations of 3 colours and 3 shapes. In `seen`, both bindings of a caption occur
+    in training; in `partial`, one; in `unseen`, none.
 
-    Nine bindings of 3 colours and 3 shapes are held out (`zoo scenes grid --block_seed`). The
-    training splits never name them: not in captions, swaps, units (phrases of a caption) or foils.
-    Classes of negatives that add new words, such as `Replace`, can name them in training. To
-    prevent this, wrap such a class in `zoo.negatives.Avoiding` with the nine phrases in the
-    folder's `manifest.json`.
+    An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
+    It also chooses among all 3,136 captions (protocol `retrieval`), where its caption is right in
+    both orders of the objects. Chance of `i2t_r@1` is therefore 0.06 %.
+
+    The seed `--block_seed` of `zoo scenes grid` selects the nine bindings. They occur in no text of
+    the training splits: captions, swaps, units (phrases of a caption) or foils. However, a class of
+    negatives that adds words, such as `Replace`, can create them in training. To prevent this, wrap
+    the class in `zoo.negatives.Avoiding`, and give it the nine bindings as phrases, such as "red
+    cube". The folder's `manifest.json` lists them.
 
     Args:
-        folder: The folder written by `zoo scenes grid`, a path or relative to the data root.
+        folder: The folder written by `zoo scenes grid`, relative to the working directory or the
+            data root.
         subsets: The chosen subsets, None for all.
 
     Examples:

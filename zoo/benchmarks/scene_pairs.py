@@ -17,14 +17,18 @@ from zoo.scenes.pairs import KINDS
 
 
 class ScenePairs(SceneFolder):
-    """Two rendered scenes, and two captions that differ in one exchanged attribute.
+    """A rendered scene, the same scene with an exchanged attribute, and a caption of each.
 
-    The subsets are named after the attribute: `color`, `size`, `material` or `quantity`. Both
-    scenes have the same camera, lamps, positions and noise. The protocol is `group`, and a tie is
-    wrong.
+    Two objects of the scene exchange their colours (`color`), sizes (`size`), materials
+    (`material`) or numbers (`quantity`). For example, the captions are "a red cube and a blue cone"
+    and "a blue cube and a red cone". Camera, lights, positions and rendering noise are the same.
+
+    The protocol is `group`: each scene has to choose its caption (`text`), each caption its scene
+    (`image`), or both (`group`). A tie is wrong.
 
     Args:
-        folder: The folder written by `zoo scenes pairs`, a path or relative to the data root.
+        folder: The folder written by `zoo scenes pairs`, relative to the working directory or the
+            data root.
         subsets: The chosen subsets, None for all.
 
     Examples:

@@ -18,13 +18,18 @@ from zoo.scenes.cache import SceneCaption
 class SceneSwaps(SceneFolder):
     """Two captions of a rendered scene differ by exchanged colours: which of them is true?
 
-    Subset `test` has scenes that are not in training. `held_out` has scenes with a combination of
-    colour and shape that is not in training. Captions whose swap is also true are left out. The
-    protocol is `i2t`, and a tie is wrong.
+    For example, "a red cube and a blue sphere" is true of a scene, and "a blue cube and a red
+    sphere" is false. Captions whose swap is also true are left out. The protocol is `i2t`, and a
+    tie is wrong.
+
+    The subsets are two splits of the folder, which also has scenes for training. `test` has new
+    scenes. In each scene of `held_out`, an object has a combination of colour and shape that does
+    not occur in training.
 
     Args:
-        folder: The folder written by `zoo scenes render`, a path or relative to the data root.
-        subsets: The chosen subsets, 'test' or 'held_out', None for both.
+        folder: The folder written by `zoo scenes render`, relative to the working directory or the
+            data root.
+        subsets: The chosen subsets, None for all.
 
     Examples:
         A line of the folder's captions makes a case:

@@ -45,19 +45,21 @@ class _SVOProbesRow(Struct):
 class SVOProbes(PublishedBenchmark):
     """SVO-Probes: a sentence, and two images that differ in subject, verb or object.
 
-    Subsets `subject`, `verb` and `object` have protocol `t2i`: does the sentence prefer its image?
-    This is the usual measure for dual encoders. A tie is wrong.
+    The authors' table has one row per sentence and pair of images. In `subject`, `verb` and
+    `object`, the sentence has to score higher with its image than with the other image (protocol
+    `t2i`). This is the usual measure for dual encoders. A tie is wrong.
 
-    The subsets with `pairs` have protocol `binary`, the authors' question: does the sentence match
-    this image? The authors' models answer yes or no. zoo uses the best threshold for the subset. A
-    pair of sentence and image that occurs in several rows counts once. It is scored only if at
-    least one of these rows has both images. The authors report the mean of the accuracies on
-    matching and on other pairs (`macro`).
+    The subsets with `pairs` ask the authors' question: does the sentence match this image (protocol
+    `binary`)? The authors' models answer yes or no. In zoo, the answer is yes if the score is above
+    a threshold, which is the best one for the subset. A pair of sentence and image counts once,
+    even if it occurs in several rows. It is scored only if at least one of these rows has both
+    images. Metric `macro` is the authors': the mean of the accuracies on matching and on other
+    pairs.
 
-    The images must be downloaded from the links in the table, as `svo_probes/images/IMAGE_ID.jpg`.
-    In 2024, 22,162 rows still had both images (3,728, 13,523 and 4,911). The published values are
-    over these rows, so report your number of rows. Rows that differ in no role or in several roles
-    are in no subset. Notes count them.
+    In 2024, both images could still be downloaded for 22,162 rows: 3,728 (`subject`), 13,523
+    (`verb`) and 4,911 (`object`). The published values are over these rows, so report your number
+    of rows. Rows whose images differ in none or in several of subject, verb and object are in no
+    subset. A note counts them.
 
     Examples:
         A row is one case of `verb`, and two of `verb pairs`:

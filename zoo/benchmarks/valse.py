@@ -51,9 +51,10 @@ class _VALSEEntry(Struct):
 class VALSE(PublishedBenchmark):
     """VALSE: foils for six linguistic phenomena and for nouns (7,702 valid cases).
 
-    A case is valid if at least two of three annotators judged only the caption to be true. The
-    protocol is `i2t`, and a tie is wrong. The authors call this pairwise accuracy. Images are from
-    Visual7W (with Visual Genome's numbers), COCO, SWiG and VisDial. The published values are from
+    A case is valid if at least two of three annotators judged the caption, but not the foil, to be
+    true. Other cases are left out. The caption has to score above the foil (protocol `i2t`, called
+    pairwise accuracy by the authors). A tie is wrong. Images are from COCO, SWiG, VisDial and
+    Visual7W. Those of Visual7W are read from Visual Genome. The published values were measured with
     vl_compo.
 
     Examples:

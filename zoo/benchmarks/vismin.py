@@ -28,10 +28,12 @@ class VisMin(PublishedBenchmark):
     """VisMin: two images and their captions, with one minimal difference (2,084 cases).
 
     The difference is an object, an attribute, a count or a spatial relation. One image is from COCO
-    or generated. The other image is an edit of it by a diffusion model. The protocol is `group`,
-    and a tie is wrong. Publications report the mean of the four subsets. The annotation files
-    include the images. This reader was written without access to the captions of the published
-    files.
+    or was generated. A diffusion model edited it to create the other image.
+
+    Protocol `group` reports three metrics: `text` (each image has to choose its caption), `image`
+    (each caption has to choose its image) and `group` (both). A tie is wrong. Publications report
+    the mean of the four subsets. The annotation files include the images. The code that reads these
+    files was written without access to the published captions.
 
     Examples:
         The numbers of pairs per kind of change:

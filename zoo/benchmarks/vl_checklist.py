@@ -59,18 +59,22 @@ def _corpora() -> Iterator[tuple[str, str]]:
 class VLCheckList(PublishedBenchmark):
     """VL-CheckList: 56 corpora of captions with one changed word, 1,000 cases of each.
 
-    A subset is a corpus, named as in the authors' folders. The protocol is `i2t`, and a tie is
-    wrong. If a row has several captions and foils, the first ones are used. Images are from Visual
-    Genome, SWiG and HAKE's seven sources.
+    Each subset is one corpus. Its name follows the authors' folders. The last part names the source
+    of the images: Visual Genome (`vg`, `vaw`), SWiG (`swig`) or HAKE (`hake`, which has images of
+    seven data sets). The caption has to score above the foil (protocol `i2t`). A tie is wrong. If a
+    row has several captions and foils, zoo uses the first caption and the first foil.
 
-    As in the authors' script, the cases are the first 1,000 rows whose images exist. Data roots
-    with different images therefore have different cases. A note counts the skipped rows. If fewer
-    than 1,000 rows have images, the rest counts as not scored. In some rows, caption and foil are
-    equal. In some others, the foil is not a sentence, but only a name after a space. Notes count
-    both.
+    As in the authors' script, the cases of a corpus are the first 1,000 rows whose images exist.
+    The cases therefore depend on which images you have. A note counts the skipped rows. If images
+    exist for fewer than 1,000 rows, the missing cases count as not scored. In some rows, the foil
+    equals the caption. In others, it is only a name with a leading space, not a sentence. Notes
+    count both.
+
+    vl_compo publishes means over corpora. Only `Relation/spatial` has a single corpus, so only this
+    value is in the table.
 
     Args:
-        rows: The number of rows per corpus: the first ones whose images exist.
+        rows: The number of rows per corpus. The first rows whose images exist are used.
         files: Paths of the annotations if not the default ones, by subset.
         subsets: The chosen subsets, None for all.
 

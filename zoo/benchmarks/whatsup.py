@@ -52,16 +52,17 @@ class _ControlledEntry(Struct):
 
 
 class WhatsUp(PublishedBenchmark):
-    """What'sUp: captions with other prepositions, such as left and right, or on and under.
+    """What'sUp: texts that differ in a preposition, such as left and right, or on and under.
 
-    The protocol is `i2t`. The authors list the right text first and take an argmax, so a tie is
-    right. In `A` and `B`, an image chooses among four texts. In the other subsets, it chooses
-    between two. Some published values are below chance.
+    In `A` and `B`, each image has to choose its caption among four texts. In the subsets of COCO
+    and VG (Visual Genome), it chooses between two. The protocol is `i2t`. The authors list the
+    right text first and take an argmax, so a tie is right. Some published values are below chance.
 
-    `A sets` and `B sets` have protocol `pairs_and_set`. A case has the four images of two objects,
-    and each image chooses among its own texts. One pair is left and right. The other pair is on and
-    under (`A`) or in front and behind (`B`). Notes count objects with fewer than four images, and
-    sets whose images have different texts.
+    In `A sets` and `B sets`, a case has four images: the same two objects in four positions. Each
+    image chooses among its four texts (protocol `pairs_and_set`). Metric `set` requires four right
+    choices. Metric `pair` requires two right choices, for a pair of opposite positions: left and
+    right, or on and under (in `B`, in front and behind). Objects with fewer than four images are
+    left out. Notes count their images, and the sets whose images have different texts.
 
     Examples:
         An entry of COCO with two objects:

@@ -45,13 +45,15 @@ class _WinogroundLine(_WinogroundRow, kw_only=True):
 class Winoground(Benchmark):
     """Winoground: two images, and two captions of the same words in another order (400 cases).
 
-    The protocol is `group`, and a tie is wrong. Column `group` of cases.parquet has the tag of a
-    case (Object, Relation or Both). With 400 cases, a 95 % interval extends 3 to 5 points to either
-    side.
+    Protocol `group` reports three metrics: `text` (each image has to choose its caption), `image`
+    (each caption has to choose its image) and `group` (both). A tie is wrong. With 400 cases, a
+    95 % interval extends 3 to 5 percentage points to either side. In the results per case
+    (cases.parquet), column `group` is not this metric, but the tag of the case: Object, Relation or
+    Both.
 
     Args:
         file: The annotations: a parquet file, a folder of parquet shards, or an examples.jsonl next
-            to a folder `images`. None is the default path.
+            to a folder `images`. None for the default path.
 
     Examples:
         The text score is right and the image score is not, if both texts prefer the second image:

@@ -25,10 +25,13 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 class WinogroundT2I(PublishedBenchmark):
     """Winoground-T2I: two sentences, and images from your text-to-image model (11,479 cases).
 
-    The protocol is `group`, and a tie is wrong. A score depends on both models: the one that
-    distinguishes the images, and the one that generated them. In 9,978 cases both sentences have
-    the same words. A model that ignores word order gives both the same score, and fails these
-    cases. It reaches at most 13.1 % by `text` and by `image`. The files of categories are not read.
+    Protocol `group` reports three metrics: `text` (each image has to choose its sentence), `image`
+    (each sentence has to choose its image) and `group` (both). A tie is wrong. The results depend
+    on two models: the one that is evaluated, and the one that generated the images.
+
+    In 9,978 cases, both sentences have the same words. A model that ignores word order gives them
+    equal scores, so it fails these cases and reaches at most 13.1 %. zoo does not read the authors'
+    files of categories.
 
     Examples:
         The images that your text-to-image model has to make for a pair of sentences:

@@ -27,14 +27,16 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground by tags that say why a case is difficult; `plain` has the 172 cases without a tag.
+    """Winoground, split by why a case is difficult; `plain` has the 172 cases without a tag.
 
-    A case with several tags (55 cases) is in several subsets. The protocol is `group`, and a tie is
-    wrong.
+    A tag names a reason why a case is difficult. Each subset has the cases with one of the tags. 55
+    cases have several tags, so they are in several subsets. As in `winoground`, protocol `group`
+    reports three metrics: `text` (each image has to choose its caption), `image` (each caption has
+    to choose its image) and `group` (both). A tie is wrong.
 
     Args:
-        file: The annotations of Winoground, as in `winoground`. None is the default path.
-        tags: The file of tags. None is the default path.
+        file: The annotations of Winoground, as in `winoground`. None for the default path.
+        tags: The file of tags. None for the default path.
         subsets: The chosen tags, None for all.
 
     Examples:
@@ -47,7 +49,7 @@ class WinogroundTags(Benchmark):
     """
 
     name = "winoground_tags"
-    licence = "tags: MIT; cases: Meta's research licence of Winoground"
+    licence = "MIT (tags), Meta's research licence of Winoground (cases)"
     citation = (
         "Diwan et al., Why is Winoground Hard? Investigating Failures in Visuolinguistic "
         "Compositionality, EMNLP 2022, arXiv:2211.00768"

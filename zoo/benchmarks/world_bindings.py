@@ -7,15 +7,17 @@ from zoo.scenes.world.kinds import BINDING_SPLITS
 class WorldBindings(SceneSwaps):
     """Two captions of a cartoon scene differ by exchanged colours: which of them is true?
 
-    Some pairs of colour and object are held out of training. In `seen`, no caption names a held-out
-    pair. In `unseen_true`, only the true caption names one. `unseen_false` has the same pairs of
-    captions, but scenes of which the other caption is true. There, only the false caption names a
-    held-out pair. A model that judges held-out pairs as false is below 50 % on `unseen_true` and
-    above 50 % on `unseen_false`. The protocol is `i2t`, and a tie is wrong.
+    The true caption has to score above the false one (protocol `i2t`). A tie is wrong.
+
+    Some combinations of colour and object are held out of training, such as "red ball". In `seen`,
+    neither caption names a held-out combination. In `unseen_true`, only the true caption names one.
+    In `unseen_false`, only the false caption names one: it has the captions of `unseen_true`, but
+    scenes of which the other caption is true. A model that judges held-out combinations as false is
+    below 50 % on `unseen_true` and above 50 % on `unseen_false`.
 
     Args:
-        folder: The folder written by `zoo scenes world_bindings`, a path or relative to the data
-            root.
+        folder: The folder written by `zoo scenes world_bindings`: an absolute path, or one relative
+            to the working directory or the data root.
         subsets: The chosen subsets, None for all.
 
     Examples:

@@ -5,13 +5,15 @@ from zoo.scenes.world.kinds import PAIR_KINDS
 
 
 class WorldPairs(ScenePairs):
-    """Two cartoon scenes, and two captions of the same words, as in Winoground.
+    """Two cartoon scenes, and two captions of the same words in another order, as in Winoground.
 
-    In `attribute`, two objects exchange their colours. In `order`, they exchange their positions.
-    The protocol is `group`, and a tie is wrong.
+    Between the scenes, two objects exchange their colours (`attribute`) or their positions
+    (`order`). Protocol `group` reports three metrics: `text` (each scene has to choose its
+    caption), `image` (each caption has to choose its scene) and `group` (both). A tie is wrong.
 
     Args:
-        folder: The folder written by `zoo scenes world_pairs`, a path or relative to the data root.
+        folder: The folder written by `zoo scenes world_pairs`: an absolute path, or one relative to
+            the working directory or the data root.
         subsets: The chosen subsets, None for all.
 
     Examples:

@@ -41,8 +41,9 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo bindings",
-        description="Count how often captions pair each attribute with each object, and write a "
-        "table.",
+        description="Count the pairs of attribute and object in captions, such as (grey, sofa), "
+        "and write a table. `zoo validate --familiar_with TABLE` then splits cases by whether "
+        "their pairs occur in these captions.",
     )
     add_caption_arguments(parser, f"; or a units file, or `{COCO}` for COCO's training captions")
     parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
@@ -52,6 +53,6 @@ def parser() -> CommandParser:
         type=str,
         nargs="+",
         default=["."],
-        help=f"one or several folders that contain COCO's captions, for `{COCO}`",
+        help=f"one or several folders that contain COCO's captions, if `captions` is `{COCO}`",
     )
     return parser

@@ -22,16 +22,16 @@ def add_caption_arguments(parser: CommandParser, others: str = "") -> None:
     parser.add_argument(
         "captions",
         type=str,
-        help="a text file, Flickr token file, CSV, TSV, COCO's or Karpathy's JSON, "
-        "JSON lines, Parquet, WebDataset tars (files or URLs) or a folder that `zoo scenes` "
+        help="the captions: a file (text, CSV, TSV, JSON lines, Parquet, Flickr's token file, or "
+        "JSON of COCO or Karpathy), WebDataset tars (files or URLs), or a folder that `zoo scenes` "
         f"wrote{others}",
     )
     parser.add_argument(
         "--reader",
         type=Callable[[Path], Reader],
         metavar="CLASS",
-        help="a name of `zoo ls readers` or a custom class; by default, it is inferred from the "
-        "file",
+        help="the class that reads the captions: a name of `zoo ls readers` or a custom class. By "
+        "default, it is inferred from the file",
     )
 
 

@@ -109,48 +109,49 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo compare",
-        description="Compare runs on the cases that all of them scored. The table shows the "
-        "values, and their differences from the first run with confidence intervals, p-values and "
-        "q-values (p-values that are corrected for many tests). The best value is bold. Values "
-        "that do not differ significantly from it are underlined.",
+        description="Compare runs on the cases that all of them scored. The table shows each run's "
+        "values, and how they differ from those of the first run, with confidence intervals, "
+        "p-values and q-values (p-values corrected for multiple tests). The best value is bold. "
+        "Values that are not significantly worse are underlined. In LaTeX, the best value is bold "
+        "only if it is significantly better than all others.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate` or `zoo study` wrote. The others are compared with the "
-        "first run. NAME=FOLDER sets a name for the tables",
+        help="folders that `zoo validate` or `zoo study` wrote. All other runs are compared with "
+        "the first one. NAME=FOLDER sets the name of a run in the tables",
     )
     parser.add_argument(
         "--reference_models",
         metavar="NAMES",
-        help="models of `zoo ls models`, separated by commas; marked columns show their published "
-        "results",
+        help="add the published results of these models (`zoo ls models`), separated by commas, "
+        "in marked columns",
     )
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="runs, separated by commas, that are shown, but not tested and never marked as best, "
-        "such as the weights from which the other runs start",
+        help="names of runs, separated by commas, that are shown but not tested, such as the "
+        "run of the initial weights. They are never marked as best",
     )
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="`seed` shows runs that differ only in their seeds as one, with mean and standard "
-        "deviation",
+        help="`seed` shows runs that differ only in their seeds as one run, with means and "
+        "standard deviations",
     )
     parser.add_argument(
         "--format",
         choices=[TABLE, *FORMATTERS],
         default=TABLE,
         help="output format: `table` (for the terminal), `md`, `latex` (with booktabs), `csv` or "
-        "`json`, which also has the tests between all pairs of runs (default: table)",
+        "`json`. Only `json` has the tests between all pairs of runs (default: table)",
     )
     parser.add_argument(
         "--caption",
         default="",
         metavar="TEXT",
-        help="start of the captions of LaTeX tables, which then become floats",
+        help="first sentence of the captions of LaTeX tables. The tables then become floats",
     )
     parser.add_argument(
         "--label",
@@ -171,47 +172,49 @@ def parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="compare only these metrics or averages, such as `sugarcrepe/*/i2t`. * matches "
-        "anything. q-values are then computed over these only",
+        help="compare only these metrics or averages, such as `sugarcrepe/*/i2t`, in which * "
+        "matches any text. q-values are then corrected only for these",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help=f"a file for a plot of the differences with intervals ({', '.join(FORMATS)})",
+        help=f"a file ({', '.join(FORMATS)}) for a plot of the differences with intervals",
     )
     parser.add_argument(
         "--rank_shifts",
         type=Path,
         metavar="FILE",
-        help="a file for a plot of the ranks of the runs on seen, mixed and unseen cases: all, "
-        "some or none of the attribute-object pairs of a case occur in the captions of `zoo "
-        f"validate --familiar_with`. The split of the first run is used ({', '.join(FORMATS)})",
+        help=f"a file ({', '.join(FORMATS)}) for a plot of the ranks of the runs on seen, mixed "
+        "and unseen cases. A case is seen, mixed or unseen if all, some or none of its "
+        "attribute-object pairs occur in the captions of `zoo validate --familiar_with`. For all "
+        "runs, cases are split as in the first run",
     )
     parser.add_argument(
         "--by_split",
         type=Path,
         metavar="FILE",
-        help="a file for a plot of the accuracy of the runs on seen, mixed and unseen cases (see "
-        f"--rank_shifts), with the range over seeds ({', '.join(FORMATS)})",
+        help=f"a file ({', '.join(FORMATS)}) for a plot of the accuracy of the runs on seen, mixed "
+        "and unseen cases (see --rank_shifts), with the range over seeds",
     )
     parser.add_argument(
         "--scatter",
         type=str,
         nargs=3,
         metavar=("X", "Y", "FILE"),
-        help="three values: two metrics or averages, and a file for a plot of one against the "
-        "other, as in `--scatter Comp ZS wise_ft.pdf` for the averages Comp and ZS; a line joins "
-        "the checkpoints of one `zoo merge`",
+        help="plot two metrics or averages against each other, into a file: `--scatter Comp ZS "
+        "wise_ft.pdf` plots the average ZS over the average Comp. A line joins the checkpoints of "
+        "one `zoo merge`",
     )
     parser.add_argument(
         "--outcomes",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="for each further run, list N answers that differ from those of the first run. With "
-        "--metrics, only answers of these metrics are listed. The list begins with the smallest "
-        "score margins; of the margins of the two runs, the larger one counts",
+        help="for each other run, list N answers whose outcomes differ from those of the first "
+        "run. With --metrics, only answers of these metrics are listed. Close decisions come "
+        "first: answers are sorted by score margin (right score minus best wrong score), and the "
+        "larger margin of the two runs counts",
     )
     parser.add_argument(
         "--resamples",

@@ -169,7 +169,7 @@ def parser() -> CommandParser:
     commands.add_subcommand("get", get_parser(), help="fetch benchmarks, captions and images")
     commands.add_subcommand(
         "ls",
-        CommandParser(description="List the data sets that `zoo data get` fetches."),
+        CommandParser(description="List the data sets that `zoo data get` can download."),
         help="list the data sets that `get` fetches",
     )
     packing = CommandParser(
@@ -187,24 +187,33 @@ def parser() -> CommandParser:
     packing.add_argument(
         "--side",
         type=PositiveInt | None,
-        help="resize larger images so that the shorter side has this many pixels; by default, "
+        help="resize larger images so that their shorter side has this many pixels. By default, "
         "images are copied unchanged",
     )
     packing.add_argument(
         "--quality",
         type=JpegQuality | None,
-        help="JPEG quality, from 1 to 95 (default: 95), of images that --side resizes and of "
-        "images of which the captions describe only a region, since the rest is cut off",
+        help="JPEG quality, from 1 to 95 (default: 95), of images that are resized (--side) or "
+        "cropped. An image is cropped if its captions describe only a region of it",
     )
-    packing.add_argument("--per_shard", type=PositiveInt, default=10_000, help="images per tar")
-    packing.add_argument("--units", type=str, help="a units file to copy into the folder")
+    packing.add_argument(
+        "--per_shard", type=PositiveInt, default=10_000, help="number of images per tar"
+    )
+    packing.add_argument(
+        "--units",
+        type=str,
+        help="a file that `zoo units extract` wrote, to copy into the folder",
+    )
     packing.add_argument(
         "--negatives",
         type=str,
         help="a file that `zoo negatives export` wrote, to copy into the folder",
     )
     packing.add_argument(
-        "--workers", type=NonNegativeInt, default=2, help="processes that read and resize images"
+        "--workers",
+        type=NonNegativeInt,
+        default=2,
+        help="number of processes that read and resize images",
     )
     packing.add_argument("--overwrite", action="store_true", help="overwrite existing tars")
     packing.add_argument(

@@ -79,34 +79,34 @@ class DownloadSettings:
 def get_parser() -> CommandParser:
     """Returns the parser of `zoo data get`."""
     parser = CommandParser(
-        description="Download benchmarks, captions and images from their publishers. The files "
-        "are listed first, with licences and disk space. The same command resumes an interrupted "
-        "download."
+        description="Download benchmarks, captions and images from their publishers. Licences, "
+        "sizes and the needed disk space are printed first. The same command resumes an "
+        "interrupted download."
     )
     parser.add_argument(
         "names",
         type=str,
-        help="benchmarks, names of `zoo data ls`, or `suite:PRESET` for the benchmarks of a "
-        "preset, separated by commas",
+        help="what to download, separated by commas: benchmarks, data sets (names of `zoo data "
+        "ls`), or `suite:PRESET` for the benchmarks of a preset",
     )
     parser.add_argument("--data_root", type=str, default=".", help="the folder to write")
     parser.add_argument(
         "--images",
         type=ImageChoice,
         default="needed",
-        help="images of COCO and Visual Genome: `needed` (those that the cases need), `all` "
-        "(whole folders) or `none`",
+        help="images of COCO and Visual Genome to download: `needed` (those that the benchmarks "
+        "need), `all` (whole folders) or `none`",
     )
     parser.add_argument(
         "--mirror",
         type=str,
         default=os.environ.get(MIRROR_VARIABLE, ""),
         metavar="URL",
-        help="a mirror server, which has each file under its publisher's host and path, such as "
-        f"URL/raw.githubusercontent.com/... (default: ${MIRROR_VARIABLE}). For files of the "
-        "Hugging Face hub, set $HF_ENDPOINT instead",
+        help=f"the URL of a mirror server (default: ${MIRROR_VARIABLE}). It must have each file "
+        "under its publisher's host and path, such as URL/raw.githubusercontent.com/... For files "
+        "of the Hugging Face hub, set $HF_ENDPOINT instead",
     )
-    parser.add_argument("--jobs", type=PositiveInt, default=8, help="parallel downloads")
+    parser.add_argument("--jobs", type=PositiveInt, default=8, help="number of parallel downloads")
     parser.add_argument(
         "--overwrite",
         action="store_true",

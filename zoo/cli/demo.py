@@ -1,9 +1,10 @@
-"""`zoo demo`: shows what NegCLIP and CS-CLIP change in a small CLIP.
+"""`zoo demo` shows what fine-tuning with NegCLIP and CS-CLIP changes in a small CLIP.
 
-It takes about 80 seconds on two cores. A half-truth is a true text with a wrong detail added. The
-small CLIP of the package prefers many of them to the true text, as CLIP does. The demo fine-tunes
-it on rendered scenes with CLIP, NegCLIP and CS-CLIP, and evaluates all models on other scenes. A
-page shows half-truths that the models answer differently.
+A half-truth is a true text with a wrong detail added. Many half-truths score higher than the true
+text in the small CLIP that comes with zoo, as in CLIP. The demo fine-tunes this model on rendered
+scenes with the objectives of CLIP, NegCLIP and CS-CLIP, and evaluates all models on other scenes.
+It writes a page with half-truths that the models answer differently. The demo takes about 80
+seconds on two cores.
 """
 
 import csv
@@ -185,14 +186,14 @@ def parser() -> CommandParser:
         "--out",
         type=Path,
         default=Path("runs/demo"),
-        help="the folder for scenes, figures and the page",
+        help="the folder for scenes, figures and the page (demo.html)",
     )
     parser.add_argument(
         "--scenes",
         type=integer_at_least(1),
         default=800,
-        help="number of scenes for fine-tuning; a fifth of this number is rendered for the "
-        "evaluation",
+        help="number of scenes for fine-tuning; for the evaluation, another fifth of this number "
+        "is rendered",
     )
     parser.add_argument(
         "--steps",
@@ -204,7 +205,7 @@ def parser() -> CommandParser:
         "--workers",
         type=integer_at_least(0),
         default=2,
-        help="rendering processes; 0 renders in this process",
+        help="number of rendering processes; 0 renders in this process",
     )
     return parser
 

@@ -135,14 +135,15 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo doctor",
-        description="Check which files a data root holds, what is missing and how to get it.",
+        description="Check which data files are present, which are missing and how to get them.",
     )
     parser.add_argument(
         "--data_root",
         nargs="+",
         type=Path,
         default=[Path(".")],
-        help="one or several folders of data; a file is read from the first folder that has it "
+        help="one or several folders of images, captions and annotations; each file is read from "
+        "the first folder that has it "
         "(default: the current folder)",
     )
     parser.add_argument(
@@ -157,20 +158,20 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--config",
-        help="instead, check everything that this recipe needs; may be repeated, and combined "
-        "with flags of `zoo fit`",
+        help="check everything that this recipe needs, instead of benchmarks; may be repeated, and "
+        "combined with other flags of `zoo fit`",
     )
     parser.add_argument(
         "--cache",
         metavar="DIR",
-        help="the folder of cached embeddings, if you set --cache of `zoo validate`",
+        help="the folder of cached embeddings, if you use --cache of `zoo validate`",
     )
     parser.add_argument(
         "--image_cache",
         metavar="DIR",
         type=Path,
-        help="a folder that a recipe has as data.image_cache; its sets of images are listed, and "
-        "you may delete each of them",
+        help="the folder of cached training images, if a recipe has data.image_cache; each set of "
+        "images in it is listed, and you may delete it",
     )
     parser.add_argument(
         "--empty_cache", action="store_true", help="first delete the cached embeddings"
@@ -178,7 +179,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--empty_tables",
         action="store_true",
-        help="first delete the cached tables of captions and units that no process uses",
+        help="first delete the cached tables of captions and units, except those that a process "
+        "uses",
     )
     return parser
 

@@ -27,13 +27,13 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo export",
-        description="Export a model for open_clip, Hugging Face or onnxruntime. Adapters are "
-        "merged. The folder also contains the head and a model card.",
+        description="Export a model for open_clip, Hugging Face or onnxruntime. LoRA adapters are "
+        "merged into the weights. The export also contains the head and a model card.",
     )
     parser.add_argument(
         "checkpoint",
         help="the model: a checkpoint file, a run's folder, `last` or `best` of the newest run, "
-        "or another model that `zoo fit --model` takes",
+        "or any other value of --model of `zoo fit`",
     )
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument(
@@ -48,8 +48,8 @@ def parser() -> CommandParser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="folders that `zoo validate --out` wrote for these weights; their results are added "
-        "to the model card, README.md",
+        help="folders that `zoo validate --out` wrote for the same weights; their results are "
+        "added to the model card (README.md)",
     )
     parser.add_argument(
         "--licence",

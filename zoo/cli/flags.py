@@ -75,12 +75,12 @@ FLAGS = (
         "model",
         "NAME",
         "the model: a name of `zoo ls models` (NAME:FILE reads its weights from FILE), USER/NAME "
-        "on the Hugging Face hub, or a folder",
+        "on the Hugging Face hub, or the folder of a model",
     ),
     Flag(
         "models",
         "A,B",
-        "several models to evaluate and compare; needs --out; NAME=MODEL sets a name",
+        "several models to evaluate and compare (needs --out); NAME=MODEL names one in the table",
         commands=("validate",),
     ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", class_entry),
@@ -89,7 +89,7 @@ FLAGS = (
     Flag(
         "batch_size",
         "N",
-        "captions per step, in total over all devices",
+        "image-caption pairs per step, over all devices",
         "data.init_args.batch_size",
         integer_at_least(1),
         ("fit",),
@@ -105,7 +105,7 @@ FLAGS = (
     Flag(
         "max_steps",
         "N",
-        "maximum number of optimizer steps",
+        "maximum number of optimiser steps",
         "trainer.max_steps",
         integer_at_least(1),
         ("fit",),
@@ -117,7 +117,7 @@ FLAGS = (
         "ckpt_path",
         "RUN",
         "the checkpoint to resume or evaluate: a file, a run's folder, or `last` or `best` of the "
-        "newest run",
+        "newest run (in `zoo fit`: with the same recipe)",
     ),
     Flag(
         "benchmarks",
@@ -125,7 +125,7 @@ FLAGS = (
         "names of `zoo ls benchmarks`, `all`, or `suite:PRESET` for the benchmarks of a preset; "
         "may be repeated. --benchmarks.ARG VALUE sets an argument of the benchmark before it",
     ),
-    Flag("out", "DIR", "the folder for results.json and cases.parquet"),
+    Flag("out", "DIR", "the folder for the results of the benchmarks"),
     Flag(
         "presets",
         "A,B",
@@ -135,8 +135,9 @@ FLAGS = (
     Flag(
         "familiar_with",
         "CAPTIONS",
-        "split cases by whether these captions have their attribute-object pairs: a file, a table "
-        "of `zoo bindings`, `training` (the training data), or `coco` (if the flag has no value)",
+        "split cases by whether their attribute-object pairs occur in these captions: a file, a "
+        "table of `zoo bindings`, `training` (training captions), or `coco`. Without a value: "
+        "`coco`",
         commands=("validate",),
     ),
     Flag(
@@ -149,7 +150,7 @@ FLAGS = (
     Flag(
         "cache_tokens",
         "",
-        "also cache tokens, for heads that read them; needs about fifty times the space",
+        "also cache token vectors, for heads that read them; needs about fifty times the space",
         "data.init_args.cache.tokens",
         parse_switch,
         ("validate",),
@@ -165,7 +166,7 @@ FLAGS = (
         "exclude_images",
         "IDS",
         "also report metrics without these images: a file of ids or captions, `karpathy_train` "
-        "(COCO), or `trained` (training images, if the flag has no value)",
+        "(COCO), or `trained` (training images). Without a value: `trained`",
         commands=("validate",),
     ),
     Flag(
@@ -209,6 +210,6 @@ FLAGS = (
         type=int,
         commands=("validate",),
     ),
-    Flag("trust_code", "", "allow code that checkpoints and files refer to"),
+    Flag("trust_code", "", "allow checkpoints and files to load custom code"),
     Flag("overwrite", "", "overwrite the results of an earlier run"),
 )

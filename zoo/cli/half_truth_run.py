@@ -54,9 +54,9 @@ TABLES = ("table.md", "table.tex")
 def run_parser() -> CommandParser:
     """Returns the parser of `zoo halftruth run`."""
     parser = CommandParser(
-        description="Extract units from captions, build half-truths, evaluate models on them, and "
-        "print a table. The folder of --out keeps all files, so that the same command resumes, "
-        "also with more models."
+        description="Extract units (entities and relations) from captions, build half-truths from "
+        "them, evaluate models, and print a table. The folder --out keeps the result of each step. "
+        "Repeat the command to resume it or to add models."
     )
     add_caption_arguments(parser)
     parser.add_argument(
@@ -65,7 +65,7 @@ def run_parser() -> CommandParser:
         nargs="+",
         required=True,
         metavar="MODEL",
-        help="names of `zoo ls models`, or checkpoints; NAME=MODEL sets a name for the table",
+        help="names of `zoo ls models`, or checkpoints; NAME=MODEL names one in the table",
     )
     parser.add_argument(
         "--data_root", type=str, default=".", help="the folder of the images (default: .)"
@@ -75,24 +75,24 @@ def run_parser() -> CommandParser:
         "--splits",
         type=str,
         nargs="+",
-        help="names of the splits to use, as in the captions file (default: all)",
+        help="splits to use, by their names in the captions file (default: all)",
     )
     parser.add_argument(
         "--units",
         type=str,
-        help="an existing units file of these captions, instead of extracting units",
+        help="use an existing units file of these captions, instead of extracting units",
     )
     add_extractor_arguments(parser)
     parser.add_argument(
         "--preset",
         type=str,
         default=PAPER,
-        help="the rules for building half-truths, as for `zoo halftruth build` (default: paper)",
+        help="the rules for building half-truths: see `zoo halftruth build` (default: paper)",
     )
     parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
     )
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the sampling of cases")
+    parser.add_argument("--seed", type=int, default=0, help="the seed for sampling cases")
     return parser
 
 

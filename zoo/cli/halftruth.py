@@ -181,21 +181,24 @@ def parser() -> CommandParser:
     )
     commands = parser.add_subcommands(dest="command", required=True)
     build_parser = CommandParser(
-        description="Write a case file, which is a fixed benchmark that can be published and "
-        "cited. A case is a true text, the same text with a wrong detail added, and the same text "
-        "with a true detail added. `zoo validate --benchmarks half_truth:CASES` evaluates on it."
+        description="Write a case file: a fixed benchmark that can be published and cited. A case "
+        "has three texts about an image: a true text, the same text with a wrong detail added, and "
+        "the same text with a true detail added. `zoo validate --benchmarks half_truth:FILE` "
+        "evaluates a model on such a file."
     )
-    build_parser.add_argument("units", type=str, help="a units file, or a folder of them")
+    build_parser.add_argument(
+        "units", type=str, help="a file that `zoo units extract` wrote, or a folder of such files"
+    )
     build_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
     build_parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     build_parser.add_argument(
         "--preset",
         type=str,
         default=CHECKED,
-        help="the rules for building half-truths: paper (CS-CLIP's paper); checked (as paper, but "
-        "without foils that another caption of the image supports); equal_words (as paper, but the "
-        "wrong and the true detail have the same number of words); or public_code (the code of "
-        "CS-CLIP's paper)",
+        help="the rules for building half-truths: paper (those of CS-CLIP's paper); checked (as "
+        "paper, but without wrong details that may be true according to another caption of the "
+        "image); equal_words (as paper, but the wrong and the true detail have the same number of "
+        "words); or public_code (those of the code of CS-CLIP's authors)",
     )
     build_parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
@@ -205,21 +208,24 @@ def parser() -> CommandParser:
         "--captions",
         type=str,
         help="the captions from which the units were extracted. They are needed if the units do "
-        "not name their images. All captions of an image then count as true",
+        "not identify their images. With them, all captions of an image count as true, even those "
+        "without units",
     )
     build_parser.add_argument("--reader", **READER_ARGUMENT, help="the class that reads --captions")
     build_parser.add_argument(
         "--corpus",
         type=str,
-        help="captions of other images. With them, a text-only baseline is computed: it prefers "
-        "the one of the true and the wrong detail that is more frequent in these captions",
+        help="captions of other images, for a text-only baseline. The baseline chooses the detail, "
+        "true or wrong, that is more frequent in these captions",
     )
     build_parser.add_argument(
         "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"
     )
     show_parser = CommandParser(
-        description="Print accuracies and score gaps by condition (kind of wrong detail) from "
-        "saved scores, and write figures and a page of the worst cases."
+        description="Print accuracies and score gaps by condition, from saved scores. A condition "
+        "is a kind of wrong detail. A gap is the score of the true text minus that of the "
+        "half-truth, divided by the model's scale. With --out, also write figures and a page of "
+        "the worst cases."
     )
     show_parser.add_argument("results", type=str, help="the folder that `zoo validate --out` wrote")
     show_parser.add_argument(
@@ -238,7 +244,7 @@ def parser() -> CommandParser:
         "--data_root",
         type=str,
         help="the folder of the images. Images are read only from it. Without this flag, the page "
-        "has none",
+        "has no images",
     )
     show_parser.add_argument(
         "--preset",

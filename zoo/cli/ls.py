@@ -95,13 +95,13 @@ def parser() -> CommandParser:
         "what",
         nargs="?",
         choices=list(LISTS),
-        help="the list to show; without it, an overview of all lists",
+        help="the list to show (default: an overview of all lists)",
     )
     parser.add_argument(
         "--long",
         action="store_true",
-        help="show details: for benchmarks, the cases, licence, citation and download; for models, "
-        "all entries of the catalogue",
+        help="show details of `benchmarks` (cases, licence, citation, download) or of `models` "
+        "(architecture, weights, licence, training data, paper)",
     )
     return parser
 

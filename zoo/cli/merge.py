@@ -69,25 +69,25 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo merge",
-        description="Interpolate the weights of a fine-tuned model with its initial weights "
-        "(WiSE-FT).",
+        description="Interpolate between the initial weights of a fine-tuned model and its "
+        "fine-tuned weights (WiSE-FT). With --benchmarks, the interpolated models are evaluated.",
     )
     parser.add_argument(
         "--ckpt_path",
         required=True,
         help="the fine-tuned model: a checkpoint file, a run's folder, `last` or `best` of the "
-        "newest run, or an export, which may be on the Hugging Face hub (hf-hub:USER/NAME)",
+        "newest run, or an exported model (a folder, or hf-hub:USER/NAME)",
     )
     parser.add_argument(
         "--alphas",
         default="0,0.1,...,1",
-        help="shares of the fine-tuned model, from 0 (the initial model) to 1; one checkpoint is "
-        "written for each",
+        help="shares of the fine-tuned model in the interpolation, from 0 (the initial model) to "
+        "1 (the fine-tuned model). For each, one checkpoint is written",
     )
     parser.add_argument(
         "--base",
-        help="the initial weights: a tag, a file, a folder or hf-hub:USER/NAME; by default, the "
-        "checkpoint's recipe names them",
+        help="the initial weights: a tag, a file, a folder or hf-hub:USER/NAME (default: those in "
+        "the recipe of the checkpoint)",
     )
     parser.add_argument(
         "--out", type=Path, help="the folder to write (default: `merged` next to the checkpoint)"
@@ -98,10 +98,11 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--presets",
         default="official",
-        help="the presets whose averages are computed, separated by commas (`zoo ls presets`)",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
+        "dotted paths of Preset classes",
     )
     parser.add_argument(
-        "--data_root", default=".", help="the folder of the benchmarks' files and images"
+        "--data_root", default=".", help="the folder of images, captions and annotations"
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="overwrite the files of an earlier merge"

@@ -234,7 +234,11 @@ def write_negatives(
 
 def parser() -> CommandParser:
     """Returns the parser of the command."""
-    parser = CommandParser(prog="zoo negatives", description="Make hard negative captions.")
+    parser = CommandParser(
+        prog="zoo negatives",
+        description="Make hard negatives: captions with a small change that should make them "
+        "wrong.",
+    )
     commands = parser.add_subcommands(dest="command", required=True)
     preview_parser = CommandParser(
         description="Print captions with their negatives, and rates that measure the quality of "
@@ -248,10 +252,11 @@ def parser() -> CommandParser:
         "--sample_size",
         type=PositiveInt,
         default=SAMPLE_SIZE,
-        help="number of captions for which the rates are computed",
+        help="number of captions from which the rates are computed",
     )
     export_parser = CommandParser(
-        description="Write the negatives of captions to a file, which the generator Replay reads."
+        description="Write a negative for each caption to a file. The generator Replay reads "
+        "this file in training."
     )
     _add_generator(export_parser)
     export_parser.add_argument("--out", type=str, required=True, help="the file to write (.jsonl)")
@@ -260,14 +265,16 @@ def parser() -> CommandParser:
     )
     export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
     build_parser = CommandParser(
-        description="Write a table of replacement words, which the generator Replace reads."
+        description="Look up the words of captions in WordNet, and write a table of replacement "
+        "words, which the generator Replace reads."
     )
     add_caption_arguments(build_parser)
     build_parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="a name of `zoo ls taggers` or a custom class (default: TextBlobTagger)",
+        help="the part-of-speech tagger: a name of `zoo ls taggers` or a custom class (default: "
+        "TextBlobTagger)",
     )
     build_parser.add_argument(
         "--out",
@@ -279,18 +286,19 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--wordnet",
         type=Path,
-        help="the folder of WordNet's database files, as NLTK or Debian install it",
+        help="the folder of WordNet's database files (default: that of NLTK, or else of Debian)",
     )
     build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="prefer replacements for the common senses of a word",
+        help="weight each sense of a word by its frequency in WordNet. By default, a sense with "
+        "many replacements has a high weight",
     )
     build_parser.add_argument(
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="leave out replacements with a smaller frequency in WordNet",
+        help="minimum frequency of a replacement in WordNet",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"
@@ -311,24 +319,27 @@ def _add_generator(parser: CommandParser) -> None:
         type=NegativeGenerator,
         metavar="CLASS",
         default={"class_path": "zoo.negatives.NegCLIPSwap"},
-        help="a name of `zoo ls negatives` or a custom class. Flags such as --generator.table "
-        "FILE set its arguments",
+        help="the class that makes the negatives: a name of `zoo ls negatives` or a custom class. "
+        "Flags such as --generator.table FILE set its arguments",
     )
     parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="a name of `zoo ls taggers` or a custom class; short for --generator.tagger",
+        help="the part-of-speech tagger: a name of `zoo ls taggers` or a custom class; short for "
+        "--generator.tagger",
     )
     parser.add_argument(
-        "--units", type=str, help="a units file, which the generator EntityFoilInPlace needs"
+        "--units",
+        type=str,
+        help="a file that `zoo units extract` wrote; the generator EntityFoilInPlace needs it",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
-        help="the seed of the negatives; `zoo fit` with this seed makes the same in its first "
-        "epoch",
+        help="the seed of the negatives. In its first epoch, `zoo fit` with the same seed makes "
+        "the same negatives",
     )
 
 

@@ -95,10 +95,11 @@ def parser() -> CommandParser:
         usage="zoo plan --config RECIPE --device NAME [--devices N] [flags of zoo fit]",
         formatter_class=RawDescriptionHelpFormatter,
         description="Estimate the memory and time of a recipe's training step, without reading "
-        "weights or data.\nLoading, towers and communication run in parallel, so the slowest sets "
-        "the time of a step.\nThe command also takes the flags of `zoo fit`, such as --config.",
+        "weights or data.\nData loading, towers and communication run in parallel, so the slowest "
+        "determines the time of a step.\nThe recipe is given by flags of `zoo fit`, such as "
+        "--config.",
     )
-    parser.add_argument("--device", required=True, help=f"one of {', '.join(devices())}")
+    parser.add_argument("--device", required=True, help=f"the device: {', '.join(devices())}")
     parser.add_argument(
         "--devices", type=integer_at_least(1), default=1, help="number of devices (default: 1)"
     )
@@ -106,19 +107,21 @@ def parser() -> CommandParser:
         "--utilization",
         type=_parse_share,
         default=0.4,
-        help="assumed share of the device's peak throughput that the towers reach (default: 0.4)",
+        help="share of the device's peak throughput that the towers are assumed to reach "
+        "(default: 0.4)",
     )
     parser.add_argument(
         "--workers",
         type=integer_at_least(1),
-        help=f"data-loading processes per device (default: the recipe's, or {MOST_WORKERS})",
+        help=f"data-loading processes per device (default: those of the recipe, or {MOST_WORKERS})",
     )
     parser.add_argument(
         "--image_ms",
         type=_parse_positive,
         help="milliseconds in which one process loads an image (default: "
-        + ", ".join(f"{ms:g} for {way}" for way, ms in IMAGE_MS.items())
-        + "). benchmarks/speed/image_loading.py measures it",
+        f"{IMAGE_MS['pil']:g} with data.decoder pil, {IMAGE_MS['torchvision']:g} with torchvision, "
+        f"{IMAGE_MS['cache']:g} with data.image_cache). benchmarks/speed/image_loading.py measures "
+        "it",
     )
     parser.add_argument(
         "--texts_ms",
@@ -130,18 +133,19 @@ def parser() -> CommandParser:
         "--sentence_tokens",
         type=integer_at_least(1),
         default=16,
-        help="assumed tokens per caption or negative (default: 16)",
+        help="assumed number of tokens per caption or negative (default: 16)",
     )
     parser.add_argument(
         "--unit_tokens",
         type=integer_at_least(1),
         default=8,
-        help="assumed tokens per unit or foil (default: 8)",
+        help="assumed number of tokens per unit or foil (default: 8)",
     )
     parser.add_argument(
         "--samples",
         type=integer_at_least(1),
-        help="rows per epoch (default: five per image of data.expected_images)",
+        help="rows per epoch (default: five per image of data.expected_images, or one if "
+        "data.captions_per_image is `one`)",
     )
     return parser
 

@@ -20,8 +20,8 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo push",
-        description="Upload a folder that `zoo export` wrote to the Hugging Face hub, in one "
-        "commit. The files are listed first.",
+        description="Upload an exported model to the Hugging Face hub, in one commit. The command "
+        "first lists the files.",
     )
     parser.add_argument("folder", type=Path, help="a folder that `zoo export` wrote")
     parser.add_argument("repo", help="the repository, USER/NAME")
@@ -31,7 +31,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--private",
         action="store_true",
-        help="make a new repository private, and refuse to upload to a public one",
+        help="create a private repository (with --create), and refuse to upload to a public one",
     )
     parser.add_argument("--message", help="the commit message (default: the name of the folder)")
     parser.add_argument(

@@ -46,49 +46,49 @@ COMMANDS = {
         "and evaluate the results",
     ),
     "rescore": Command(
-        "recompute the metrics of a run from its cases.parquet, under another preset",
+        "recompute metrics from the saved scores of a run, with other rules for ties and averages",
     ),
     "compare": Command(
-        "compare runs: differences, intervals, p-values; as Markdown, LaTeX, CSV or a figure",
+        "compare evaluations by differences, intervals and p-values; also as LaTeX, CSV or figure",
     ),
     "report": Command(
-        "write an HTML report of runs, with the cases behind every number",
+        "write an HTML report of evaluations, with the cases behind every number",
     ),
     "study": Command(
-        "train, evaluate and compare what a study file lists; resumes an interrupted study: "
+        "train, evaluate and compare the models of a study file; resumes an interrupted study: "
         "zoo study methods_on_coco --data_root DIR",
         RUNS_ARE_KEPT,
     ),
     "doctor": Command(
-        "check which files a data root holds, what is missing and how to get it",
+        "check which data files are present, which are missing and how to get them",
     ),
     "plan": Command(
-        "estimate the cost of training a recipe on a device: operations, memory, hours",
+        "estimate the operations, memory and hours that training needs on a GPU",
     ),
     "ls": Command(
-        "list the available objectives, heads, negatives, readers, benchmarks and so on",
+        "list names that flags and YAML files accept, such as those of objectives and benchmarks",
     ),
     "negatives": Command(
-        "preview or export hard negative captions, or build the table of replacement words",
+        "preview or export hard negative captions, or build a table of replacement words",
     ),
     "units": Command(
-        "extract units and foils from captions, or show, report or audit a units file",
+        "extract phrases (units) and wrong versions of them (foils) from captions, or inspect them",
     ),
     "data": Command(
-        "fetch benchmarks, captions and images, or pack captions and images into tar shards: "
+        "download benchmarks, captions and images, or pack captions and images into tar shards: "
         "zoo data get sugarcrepe,aro --data_root DIR",
     ),
     "bindings": Command(
-        "count attribute-object pairs in captions, for --familiar_with",
+        "count attribute-object pairs in captions, for --familiar_with of `zoo validate`",
     ),
     "halftruth": Command(
-        "evaluate models on half-truths in one command, or build cases and show results",
+        "evaluate models on half-truths (true texts with a wrong detail added), or create them",
     ),
     "scenes": Command(
-        "render scenes with exact captions, units and foils",
+        "render synthetic scenes with exact captions, units and foils",
     ),
     "demo": Command(
-        "tune the small CLIP of the package on rendered scenes, and show what changed",
+        "fine-tune the small CLIP that comes with zoo on rendered scenes, and show what changes",
     ),
 }
 

@@ -76,63 +76,66 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo report",
-        description="Write an HTML report from saved scores. It has results with intervals, "
-        "coverage, figures, and the cases behind every number. A browser opens it offline.",
+        description="Write an HTML report of runs, from their saved scores. It shows results with "
+        "confidence intervals and numbers of scored cases, figures, and the cases behind every "
+        "number. It can be read offline.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate` or `zoo study` wrote. The others are compared with the "
-        "first run. NAME=FOLDER sets a name for the report",
+        help="folders that `zoo validate` or `zoo study` wrote. All other runs are compared with "
+        "the first one. NAME=FOLDER sets the name of a run in the report",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(
         "--group",
         choices=[SEED],
-        help="`seed` shows runs that differ only in their seeds as one. Numbers are then means "
-        "and standard deviations, and cases are those of the first run",
+        help="`seed` shows runs that differ only in their seeds as one run, with means and "
+        "standard deviations. Cases are shown for the first of these runs",
     )
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="runs, separated by commas, that are shown but not tested, such as the weights from "
-        "which the other runs start",
+        help="names of runs, separated by commas, that are shown but not tested, such as the "
+        "run of the initial weights",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="rules for ties and averages, separated by commas (`zoo ls presets`). Metrics use the "
-        f"first preset (default: {','.join(PRESETS)})",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
+        "dotted paths of Preset classes. Metrics follow the first one "
+        f"(default: {','.join(PRESETS)})",
     )
     parser.add_argument(
         "--data_root",
         nargs="+",
         type=Path,
         default=(),
-        help="the folders of the images. Images are read only from these. Without this flag, the "
-        "report has none",
+        help="the folders of the images. Images are read only from these folders. Without this "
+        "flag, the report has no images",
     )
     parser.add_argument(
         "--max_size_mb",
         type=integer_at_least(1),
         default=100,
-        help="maximum size of the folder in megabytes; further thumbnails are left out",
+        help="maximum size of the report in megabytes; thumbnails beyond it are left out",
     )
     parser.add_argument(
         "--patch_words",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="for heads that score words against patches, such as MaxSim: in the N worst cases of "
-        "each metric, show which patches match the words of the text. This loads the models",
+        help="in the N worst cases of each metric, show which image patches match the words of the "
+        "text. This needs a head that scores words against patches, such as MaxSim, and loads the "
+        "models",
     )
     parser.add_argument(
         "--publish",
         action="store_true",
-        help="link to the images of data sets instead of copying them, so that the folder can be "
-        "published",
+        help="do not copy images of data sets, but link to their publishers, so that the report "
+        "can be published",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing report")
     return parser

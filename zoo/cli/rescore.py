@@ -67,7 +67,8 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo rescore",
-        description="Recompute the metrics of a run from its saved scores in cases.parquet.",
+        description="Recompute the metrics of a run from its saved scores (cases.parquet), without "
+        "the model.",
     )
     parser.add_argument("run", type=Path, help="the folder that `zoo validate --out` wrote")
     parser.add_argument(
@@ -85,25 +86,25 @@ def parser() -> CommandParser:
         metavar="CAPTIONS",
         nargs="?",
         const=COCO,
-        help="split cases by whether their attribute-object pairs occur in these captions: a file "
-        "of captions, a table of `zoo bindings`, `training` (those that the model was trained "
-        "on), or `coco` (COCO's training captions, if the flag has no value)",
+        help="split cases by whether their attribute-object pairs occur in these captions: a file, "
+        "a table of `zoo bindings`, `training` (training captions of the model), or `coco` "
+        "(training captions of COCO). Without a value: `coco`",
     )
     parser.add_argument(
         "--exclude_images",
         metavar="IDS",
         nargs="?",
         const=TRAINED,
-        help="also report metrics without these images: a file with one image id per line, a file "
-        "of captions, `karpathy_train` (train and restval of Karpathy's split of COCO), or "
-        "`trained` (the model's training images, if the flag has no value)",
+        help="also report metrics without these images: a file of ids (one per line) or captions, "
+        "`karpathy_train` (train and restval of Karpathy's split of COCO), or `trained` (training "
+        "images of the model). Without a value: `trained`",
     )
     parser.add_argument(
         "--data_root",
         type=Path,
         nargs="+",
-        help="the folders in which --familiar_with and --exclude_images look for files; by default "
-        "those of the run",
+        help="the folders in which --familiar_with and --exclude_images look for files (default: "
+        "those of the run)",
     )
     parser.add_argument(
         "--long",

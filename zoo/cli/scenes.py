@@ -42,12 +42,14 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo scenes",
-        description="Render synthetic scenes with captions into a folder, or write files about "
-        "such a folder.",
+        description="Render synthetic scenes with captions into a folder, or process such a "
+        "folder. Repeat a command to resume an interrupted rendering.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     rendering = CommandParser(
-        description="Render scenes of CLEVR's shapes with captions, units and foils."
+        description="Render scenes of CLEVR's shapes (cubes, spheres and cylinders) with captions. "
+        "Also write the captions' units (entities and relations) and foils (wrong versions of "
+        "units)."
     )
     _add_rendering(rendering, n=1500, size=48, samples="16, or 64 if --size is at least 128")
     rendering.add_argument(
@@ -57,12 +59,12 @@ def parser() -> CommandParser:
     )
     rendering.add_argument(
         "--held_out",
-        help="colour-shape pairs to keep out of training, such as 'red cube,blue sphere'; '' for "
-        "none; by default, two per shape",
+        help="colour-shape pairs that must not occur in training, such as 'red cube,blue sphere'. "
+        "'' means none. By default, two pairs per shape",
     )
     grid = CommandParser(
-        description="Render scenes of two objects, with 8 colours and 8 shapes. Of the 64 "
-        "colour-shape pairs, the 9 pairs of 3 colours with 3 shapes do not occur in training."
+        description="Render scenes of two objects, with 8 colours and 8 shapes. Some colour-shape "
+        "pairs do not occur in training: 3 of the colours are never paired with 3 of the shapes."
     )
     _add_rendering(grid, n=2500, size=64, samples="48")
     grid.add_argument(
@@ -72,8 +74,8 @@ def parser() -> CommandParser:
         help="the seed that selects these 3 colours and 3 shapes",
     )
     pairs = CommandParser(
-        description="Render pairs of scenes in which two objects swap a colour, size, material or "
-        "quantity."
+        description="Render pairs of scenes. From the first to the second scene, two objects swap "
+        "their colours, sizes or materials, or two groups of objects swap their numbers."
     )
     _add_rendering(pairs, n=400, size=96, samples="64", images=PAIRED)
     world = CommandParser(
@@ -84,43 +86,47 @@ def parser() -> CommandParser:
         "--split",
         choices=["train", "val", "test"],
         default="train",
-        help="the split to render; splits have different scenes, and val and test also have foils "
-        "of captions",
+        help="the split to render: train, val or test. Splits have different scenes. In val and "
+        "test, some captions also have foils (wrong versions)",
     )
     world_pairs = CommandParser(
-        description="Render pairs of cartoon scenes whose captions have the same words in another "
-        "order."
+        description="Render pairs of cartoon scenes whose captions have the same words in a "
+        "different order."
     )
     _add_drawing(world_pairs, n=400, images=PAIRED)
     world_bindings = CommandParser(
-        description="Render pairs of cartoon scenes in which two objects swap colours. Half of "
-        "them test combinations of colour and object that are kept out of training."
+        description="Render pairs of cartoon scenes. From the first to the second scene, two "
+        "objects swap their colours. Half of the pairs test combinations of colour and object that "
+        "do not occur in training."
     )
     _add_drawing(world_bindings, n=800, images=PAIRED)
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="combinations of colour and object that are kept out of training. Only the split "
-        "`unseen_true` shows them: scenes whose true caption names such a combination",
+        help="combinations of colour and object that do not occur in training. Only scenes of the "
+        "split `unseen_true` show them, and the true captions of these scenes name them",
     )
     image_half_truths = CommandParser(
-        description="Render pairs of cartoon scenes that differ in one detail, with a caption each."
+        description="Render pairs of cartoon scenes that differ in one detail, with one caption "
+        "per scene."
     )
     _add_drawing(image_half_truths, n=800, images=PAIRED)
     hashing = CommandParser(
-        description="Print the SHA-256 of the pixels, graphs and captions of a folder of scenes."
+        description="Print the SHA-256 of the pixels, scene graphs and captions in a folder."
     )
     hashing.add_argument("folder", help="the folder of rendered scenes")
-    hashing.add_argument("--expected", help="fail if the hash is not this one")
+    hashing.add_argument("--expected", help="fail if the hash differs from this one")
     negatives = CommandParser(
-        description="Write the attribute swap of each training caption, and a scene that shows it."
+        description="For each training caption, write a negative in which two objects have swapped "
+        "their colours, and an image that shows it, if there is one."
     )
     negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
         "--out",
         required=True,
         type=Path,
-        help="the file to write (.jsonl), which NegativeImages and Replay read",
+        help="the file to write (.jsonl). In training, the classes NegativeImages (images) and "
+        "Replay (texts) read it",
     )
     negatives.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     sheet = CommandParser(
@@ -187,8 +193,8 @@ def _add_rendering(
     parser: CommandParser, n: int, size: int, samples: str, images: str = SINGLE
 ) -> None:
     """Adds the flags of the commands that trace rays, with their defaults."""
-    note = "; images of at least 128 pixels have CLEVR's camera view"
-    _add_drawing(parser, n, size, note, images)
+    note = ". From 128 pixels on, the camera view is CLEVR's; below, it is closer"
+    _add_drawing(parser, n, size, "" if images == PAIRED else note, images)
     parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
 
 
@@ -214,7 +220,7 @@ def _add_drawing(
         "--workers",
         type=integer_at_least(0),
         default=2,
-        help="rendering processes; 0 renders in this process",
+        help="number of rendering processes; 0 renders in this process",
     )
 
 

@@ -98,9 +98,12 @@ def parser() -> CommandParser:
         "study",
         nargs="+",
         metavar="STUDY",
-        help="a study: a file or a name of `zoo ls studies`; further ones override its settings",
+        help="a study file, or a name of `zoo ls studies`; further files or names override its "
+        "settings",
     )
-    parser.add_argument("--data_root", metavar="DIR", help="the folder of images and captions")
+    parser.add_argument(
+        "--data_root", metavar="DIR", help="the folder of images, captions and annotations"
+    )
     parser.add_argument(
         "--work_dir",
         type=Path,
@@ -112,7 +115,7 @@ def parser() -> CommandParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a custom objective to train as well, as MODULE.CLASS; may be repeated",
+        help="a custom objective (MODULE.CLASS) to train in addition; may be repeated",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the runs with their numbers and progress"
@@ -121,10 +124,12 @@ def parser() -> CommandParser:
         "--run_number",
         type=integer_at_least(0),
         metavar="K",
-        help="execute only the run with this number (see --list), and print no table. Tasks of a "
-        "job array use this",
+        help="execute only the run with this number (see --list), and print no table. This is for "
+        "the tasks of a job array",
     )
-    parser.add_argument("--table", action="store_true", help="print the table of the finished runs")
+    parser.add_argument(
+        "--table", action="store_true", help="only print the table of the finished runs"
+    )
     parser.add_argument(
         "--trial",
         type=integer_at_least(0),
@@ -137,21 +142,22 @@ def parser() -> CommandParser:
         "--slurm",
         nargs="*",
         metavar="NAME=VALUE",
-        help="submit the remaining runs to SLURM with submitit, with these parameters, such as "
+        help="submit the remaining runs to SLURM. Values are parameters of submitit, such as "
         "slurm_partition=gpu",
     )
     parser.add_argument(
         "--search",
         action="store_true",
-        help="instead, tune the settings for which the study gives ranges, on validation "
-        "captions. For each recipe with its overlays, the best settings are written as an overlay",
+        help="do not execute the runs, but search for the best settings on validation captions. "
+        "The study file has the ranges of the settings. For each recipe with its overlays, the "
+        "best settings are written to a new overlay",
     )
     version_group = parser.add_mutually_exclusive_group()
     version_group.add_argument(
         "--rerun_mismatched",
         action="store_true",
-        help="delete and repeat runs that were made with another study file, other data or other "
-        "code",
+        help="delete and repeat runs that were made with other settings, data or code than the "
+        "current ones",
     )
     version_group.add_argument(
         "--any_version",

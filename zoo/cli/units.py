@@ -365,30 +365,36 @@ def add_extractor_arguments(parser: CommandParser) -> None:
         type=UnitExtractor,
         metavar="CLASS",
         default={"class_path": "zoo.units.RuleExtractor"},
-        help="a name of `zoo ls extractors` or a custom class. Flags such as --extractor.seed 3 "
-        "set its arguments",
+        help="the class that finds units and makes foils: a name of `zoo ls extractors` or a "
+        "custom class. Flags such as --extractor.seed 3 set its arguments",
     )
     parser.add_argument(
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="a name of `zoo ls taggers` or a custom class; short for --extractor.tagger",
+        help="the part-of-speech tagger: a name of `zoo ls taggers` or a custom class; short for "
+        "--extractor.tagger",
     )
 
 
 def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
-        prog="zoo units", description="Extract units and foils from captions, and inspect them."
+        prog="zoo units",
+        description="Extract units and foils from captions, and inspect them. A unit is an entity "
+        "('a grey sofa') or a relation ('two cats sleep on a grey sofa') in a caption, and a foil "
+        "is a wrong version of it ('a red sofa').",
     )
     commands = parser.add_subcommands(dest="command", required=True)
-    extract_parser = CommandParser(description="Write the units and foils of captions to a file.")
+    extract_parser = CommandParser(
+        description="Write the units and foils of captions to a units file."
+    )
     add_caption_arguments(extract_parser)
     extract_parser.add_argument(
         "--out",
         type=str,
         required=True,
-        help="the file to write (.jsonl or .parquet), or a folder of parts if Ray is used",
+        help="the file to write (.jsonl or .parquet). With Ray, the folder to write",
     )
     extract_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing file"
@@ -404,11 +410,12 @@ def parser() -> CommandParser:
         "--splits",
         type=str,
         nargs="+",
-        help="names of the splits to use, as in the captions file (default: all)",
+        help="splits to use, by their names in the captions file (default: all)",
     )
     count_parser = CommandParser(
         description="Count the nouns, attributes and relations in captions. `zoo units extract "
-        "--extractor.counts FILE` draws foils by these counts."
+        "--extractor.counts FILE` chooses foils by these counts: words that are frequent in "
+        "captions are then frequent in foils, too."
     )
     add_caption_arguments(count_parser)
     count_parser.add_argument("--out", type=str, required=True, help="the file to write")
@@ -417,16 +424,17 @@ def parser() -> CommandParser:
         "--tagger",
         type=Tagger,
         metavar="CLASS",
-        help="a name of `zoo ls taggers` or a custom class (default: TextBlobTagger)",
+        help="the part-of-speech tagger: a name of `zoo ls taggers` or a custom class (default: "
+        "TextBlobTagger)",
     )
     count_parser.add_argument(
         "--min_count",
         type=PositiveInt,
         default=1,
-        help="leave out entries with a smaller count",
+        help="minimum count of an entry",
     )
     show_parser = CommandParser(
-        description="Print captions of a units file, with their units and foils."
+        description="Print a sample of the captions in a units file, with their units and foils."
     )
     show_parser.add_argument("file", type=str, help="a units file, or a folder of them")
     show_parser.add_argument(
@@ -438,10 +446,10 @@ def parser() -> CommandParser:
     )
     report_parser.add_argument("file", type=str, help="a units file, or a folder of them")
     report_parser.add_argument(
-        "other", type=str, nargs="?", help="a second units file of the same captions, to compare"
+        "other", type=str, nargs="?", help="another units file of the same captions, to compare"
     )
     report_parser.add_argument(
-        "--n", type=NonNegativeInt, default=6, help="number of captions to sample"
+        "--n", type=NonNegativeInt, default=6, help="number of sampled captions to show"
     )
     report_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     report_parser.add_argument(
@@ -453,17 +461,17 @@ def parser() -> CommandParser:
     report_parser.add_argument(
         "--data_root",
         type=str,
-        help="the folder of the images for the page (default: the folders of the units files)",
+        help="the folder of the images for the HTML page (default: the folders of the units files)",
     )
     audit_parser = CommandParser(
-        description="Write a sheet of sampled units and foils for manual evaluation, or count the "
-        "verdicts in a completed sheet."
+        description="Sample units and foils into a sheet (.csv) for manual evaluation, or count "
+        "the verdicts in a completed sheet."
     )
     audit_parser.add_argument(
         "file",
         type=str,
-        help="a units file or a folder of them, to sample from; or a completed sheet (.csv), to "
-        "count",
+        help="a units file or a folder of them, to sample units; or a completed sheet (.csv), to "
+        "count its verdicts",
     )
     audit_parser.add_argument(
         "--n", type=PositiveInt, default=200, help="number of units to sample"
@@ -471,12 +479,14 @@ def parser() -> CommandParser:
     audit_parser.add_argument(
         "--captions",
         type=PositiveInt,
-        help="instead, sample this many captions with all their units, so that missed units can "
-        "be counted",
+        help="sample this many captions with all their units, instead of --n single units. Then "
+        "units that the extractor missed can be counted as well",
     )
     audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     audit_parser.add_argument(
-        "--edit", type=str, help="sample only foils of this kind of edit, such as argument_swap"
+        "--edit",
+        type=str,
+        help="sample only foils with this kind of change, such as argument_swap",
     )
     audit_parser.add_argument(
         "--out",

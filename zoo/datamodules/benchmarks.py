@@ -16,15 +16,15 @@ from zoo.support.ranges import Ranged
 
 
 class EvaluationDataModule(Ranged, BenchmarkedData):
-    """Only benchmarks, without captions for a loss.
+    """Batches of benchmark cases only, without captions for a loss.
 
     Args:
         benchmarks: Names, such as `sugarcrepe` or `pairs:FILE.csv`, or benchmark classes with
             arguments.
         data_root: One or several folders of annotations and images.
         quiet: Whether to print no table of results.
-        cache: Stores the vectors of images and texts, so that later runs need not encode them
-            again. null stores nothing. Tokens are only stored with its option `tokens`.
+        cache: Stores the pooled vectors of images and texts, so that later runs need not encode
+            them again. With `cache.tokens`, token vectors are stored as well. null stores nothing.
         long: Whether the table shows all subsets and notes, even if there are many.
         **settings: The other arguments of `Evaluation`. If `out` is None, the logger's folder takes
             its place.
@@ -33,7 +33,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         ZooError: No benchmark is given, or a name or number is not valid.
 
     Examples:
-        Two benchmarks, one by its name and one with its options:
+        Two benchmarks, one by its name and one as a class with arguments:
 
         >>> from zoo.benchmarks import SugarCrepe
         >>> from zoo.datamodules import EvaluationDataModule
@@ -59,7 +59,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         self.evaluation: Evaluation = Evaluation(benchmarks, data_root, **settings)
 
     def check_files(self) -> None:
-        """Checks `out`, reads the benchmarks and finds their images, before a model is built.
+        """Checks the folder `out`, reads benchmarks and finds images, before a model is built.
 
         Raises:
             ZooError: `out` holds results and `overwrite` is false, or nothing can be scored with
@@ -75,7 +75,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
     def val_dataloader(self) -> list[DataLoader[Any]]:
         """Returns the loaders of the evaluation.
 
-        Its results are written to the logger's folder if `out` is None.
+        If `out` is None, results are written to the logger's folder.
         """
         assert self.trainer is not None
         module = self.trainer.lightning_module

@@ -75,72 +75,74 @@ log = logging.getLogger(__name__)
 class CaptionDataModule(Ranged, CaptionData):
     """Batches of images and captions.
 
-    A row is a function of (seed, epoch, sample), independent of the numbers of workers and devices.
-    Training can be resumed between any two batches.
+    The content of a row depends only on the seed, the epoch and the sample, and not on the numbers
+    of workers and devices. Training can be resumed after any batch.
 
     Args:
         train: Captions to train on, from one or several readers (`zoo ls readers`).
-        image_roots: Folders in which images are searched. A folder can contain data sets, such as
-            the folders `coco` and `flickr30k`, or be the one to which the image paths in a captions
-            file are relative.
+        image_roots: Folders in which images are searched. A folder either contains data sets, such
+            as the folders `coco` and `flickr30k`, or is the one to which the image paths in a
+            captions file are relative.
         val: Captions for the validation loss, from one or several readers. Without it, `val_share`
             or `val_images` can hold out training images. If none of the three is set, there is no
             validation loss.
         val_share: Share of the training images to hold out, with all of their captions.
         val_images: Number of training images to hold out, instead of a share.
-        batch_size: Rows per step over all devices, not counting `hard_images`. It must be a
-            multiple of the number of devices.
+        batch_size: Rows per step over all devices, without those that `hard_images` adds. It must
+            be a multiple of the number of devices.
         val_batch_size: Rows per validation step over all devices; `batch_size` if None.
         negatives: Generators of wrong captions (`zoo ls negatives`). Each makes one per row.
         positives: Generators of further true texts of an image (`zoo ls positives`). Each makes one
             per row.
         caption_generator: Draws the caption of each row from the texts of its image, such as
             sentences of long captions (`SubCaptions`). Negatives are made from the drawn text. If
-            it is None, or nothing can be drawn, the row has its own caption. With a generator,
-            truncated captions are not counted.
+            no text can be drawn, the row keeps its original caption, as all rows do without a
+            generator. With a generator, truncated captions are not counted.
         negative_images: A file that names, for each caption, an image that does not match it.
         joined: Whether each row joins two images into one, with both captions, as CLIC does. This
             adds a positive, which has the captions in reverse order. `alternate` joins images only
-            in every other step of an epoch, starting with the first. The other steps have single
-            images with only their captions, as in CLIC's public script.
+            in every other step of an epoch, starting with the first. In the other steps, each row
+            has one image with its caption and no further texts, as in CLIC's public script.
         source_negatives: Whether each row gets one of the negatives that the captions file has for
-            its caption. It comes before those of `negatives`.
-        units: Draws units and foils from a units file.
-        hard_images: Whether each row adds a similar image that the captions file names, with the
-            caption and negatives of that image (NegCLIP). The validation loss adds only images
-            that are not in other rows, as in TROHN-Img.
+            its caption. This negative comes before those of `negatives`.
+        units: Draws units and foils from a units file, which `zoo units extract` writes.
+        hard_images: Whether each row adds a second row with a similar image, which the captions
+            file names, and the caption and negatives of that image (NegCLIP). For the validation
+            loss, only images that have no row of their own are added, such as those of TROHN-Img.
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first epoch.
-        features: Stores the outputs of frozen towers in a folder, so that images and texts are
-            encoded only once. It needs augmentation off and `resample` false.
-        captions_per_image: `all` makes every caption a row of an epoch. `one` draws one caption per
-            image in each epoch.
+        features: Stores the outputs of frozen towers in a folder (`features.folder`), so that
+            images and texts are encoded only once. Both towers must be frozen, and
+            `model.backbone.augmentation` must be null. `resample` must be false if negatives or
+            other texts are drawn.
+        captions_per_image: With `all`, every caption is a row of an epoch. With `one`, each image
+            is one row, whose caption is drawn in each epoch.
         train_weights: Relative weights of the readers of `train`. A reader with weight 2 has on
             average twice as many rows as one with weight 1, and a reader with weight 0 is not read.
             An epoch has as many rows as without weights. Captions of a reader repeat only after all
             of them were drawn.
-        seed: Seed of order, augmentation, negatives and units. With None, commands take the setting
-            `seed_everything`. In Python code, None is 0.
-        workers: Number of data-loading processes per device. With a GPU, None is the number of CPU
-            cores per GPU minus one, but at least 2 and at most 8. Without a GPU, it is 2.
-        expected_images: Expected number of training images. Another number is an error.
-        truncation: Whether captions over the context length are truncated. If true, only a part of
-            the captions is checked, and the number of long ones among them is reported. If false,
-            all captions are checked, and a long one is an error.
-        tolerate_missing: Whether missing images are left out, and their number is reported.
-            Otherwise they are an error.
-        tolerate_broken: Whether rows of images that cannot be decoded are left empty, and their
+        seed: Seed of order, augmentation, negatives and units. If None, commands use the setting
+            `seed_everything`, and Python code uses 0.
+        workers: Number of data-loading processes per device. On a GPU, None is the number of CPU
+            cores per GPU minus one, but at least 2 and at most 8. On a CPU, None is 2.
+        expected_images: Expected number of training images. Any other number is an error.
+        truncation: Whether captions over the context length are truncated. If true, a sample of the
+            captions is checked, and the number of truncated ones among them is reported. If false,
+            all captions are checked, and a caption that is too long is an error.
+        tolerate_missing: Whether missing images, with their captions, are left out, and their
             number is reported. Otherwise they are an error.
+        tolerate_broken: Whether rows whose images cannot be decoded are left out of the loss, and
+            the number of these images is reported. Otherwise such images are an error.
         evaluation: Benchmarks to run at every validation.
         upright: Whether the EXIF orientation of custom images is applied. It is never applied to
             images of published data sets.
-        background: Colour of transparent pixels of custom images, such as white. None shows the
-            colour that these pixels hide.
-        decoder: The library that decodes and resizes JPEGs; PIL always decodes other files.
-            `torchvision` is more than twice as fast as `pil`, and its pixels differ by at most one
-            grey level. Benchmarks do not use this setting.
-        image_cache: Stores decoded and resized training images in a folder, so that they are
-            decoded only once. Random crops are still drawn in every epoch.
+        background: Background colour for transparent pixels of custom images, such as white. None
+            ignores transparency and uses the colour stored in each pixel.
+        decoder: The library that decodes and resizes JPEGs: `torchvision` or `pil`. PIL always
+            decodes other files. `torchvision` is more than twice as fast as `pil`, and its pixels
+            differ by at most one grey level. Benchmarks do not use this setting.
+        image_cache: Stores decoded and resized training images in a folder (`image_cache.folder`),
+            so that they are decoded only once. Random crops are still drawn in every epoch.
 
     Raises:
         ZooError: An argument or its data is wrong. Errors that can be detected before the first
@@ -288,7 +290,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @cached_property
     def texts(self) -> CaptionTexts:
-        """The generator of texts; its units file is checked against the captions."""
+        """Draws the negatives, positives and units of captions; the units file has been checked."""
         records: Mapping[str, UnitRecord] = {}
         if self.units is not None:
             check_units_file(self.units, self.train_reader)
@@ -334,7 +336,7 @@ class CaptionDataModule(Ranged, CaptionData):
         """Checks that the batch sizes are multiples of the number of devices.
 
         Raises:
-            ZooError: They are not.
+            ZooError: A batch size is not a multiple of this number.
         """
         for size in (self.batch_size, self.val_batch_size):
             local_batch_size(size, world)
@@ -394,10 +396,11 @@ class CaptionDataModule(Ranged, CaptionData):
         yield from notes_on_images(train, val, self.found_negative_images, self.finder)
 
     def train_dataloader(self) -> BatchLoader:
-        """Returns the training loader, at the position of the resumed run.
+        """Returns the training loader. In a resumed run, it continues where the run stopped.
 
         Raises:
-            ZooError: The resumed run had its samples in another order.
+            ZooError: The settings differ from those of the interrupted run, so that samples would
+                have another order.
         """
         loader = self._loader(self.sources[0], self.batch_size, is_validation=False)
         if self._resumed is not None:
@@ -406,7 +409,7 @@ class CaptionDataModule(Ranged, CaptionData):
         return loader
 
     def val_dataloader(self) -> list[DataLoader[Any]]:
-        """Returns the loaders of the validation loss, if there is one, and of the evaluation."""
+        """Returns the loaders of the validation loss and of the benchmarks, if there are any."""
         source = self.sources[1]
         loaders: list[DataLoader[Any]] = []
         if source is not None:
@@ -536,10 +539,10 @@ class CaptionDataModule(Ranged, CaptionData):
         return self._module.backbone
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the position of training in its epoch.
+        """Returns the position of training in the current epoch.
 
-        The datamodule stores it, since Lightning loses the loader's own state if the schedule has
-        read the loader's length before (its issue 20550).
+        The datamodule saves it, because Lightning loses the state of the loader itself if the
+        schedule has read the loader's length (Lightning issue 20550).
         """
         loader = None if self.trainer is None else self.trainer.train_dataloader
         return (
@@ -547,7 +550,7 @@ class CaptionDataModule(Ranged, CaptionData):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Stores the position in an epoch for the training loader."""
+        """Restores a position in an epoch, from which the training loader will continue."""
         self._resumed = state_dict or None
 
     @property
@@ -558,7 +561,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @property
     def rows_per_epoch(self) -> int:
-        """Number of training rows of an epoch: captions, or images with one caption each."""
+        """Number of rows per epoch: captions, or images if `captions_per_image` is `one`."""
         return len(self._training_groups)
 
     @property

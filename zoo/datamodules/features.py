@@ -48,16 +48,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Features(metaclass=RangedType):
-    """The store of frozen features.
+    """Settings of the folder in which the outputs of frozen towers (features) are stored.
 
     Args:
         folder: Folder of the features; it is created if it does not exist.
         limit_gib: Maximum size of the folder in GiB.
-        precision: Precision of the stored features; fp16 is half the size.
+        precision: Precision of the stored features; fp16 needs half the space of fp32.
 
     Examples:
-        Features are read from a folder, without augmentation and with negatives that are drawn
-        once:
+        Batches of stored features. Since texts are encoded only once, negatives are drawn only
+        once (`resample=False`):
 
         >>> from zoo.datamodules import CaptionDataModule, Features
         >>> from zoo.sources.readers import CsvTable

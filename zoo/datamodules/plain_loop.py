@@ -11,15 +11,15 @@ from zoo.support.log import filter_notices
 
 
 class TrainingLoader:
-    """The batches that `zoo fit` trains on, on the CPU, in one process.
+    """Yields the batches that `zoo fit` trains on, for a custom training loop in one process.
 
-    Each iteration is one epoch, with another order and other negatives and units than the one
-    before. `len()` is the number of batches of an epoch.
+    Each iteration over the loader is one epoch. Epochs differ in the order of the rows, and in
+    negatives and units. `len()` is the number of batches per epoch.
 
     Args:
         data: The captions, with negatives and units.
         module: The module, whose backbone prepares images and tokenizes texts.
-        epoch: The epoch of the first iteration, from 0, for a resumed run.
+        epoch: The number of the first epoch, from 0. A resumed run starts with a later epoch.
 
     Raises:
         ZooError: The data does not have what its settings or the module need.
@@ -49,7 +49,7 @@ class TrainingLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yields the batches of the next epoch, which `Batch.to` moves to a device."""
+        """Yields the batches of the next epoch, on the CPU; `Batch.to` moves them to a device."""
         self._loader.sampler.set_epoch(self.epoch)
         self.epoch += 1
         yield from self._loader

@@ -1,4 +1,4 @@
-"""Evaluation: the engine that scores benchmarks, and wrappers of other models."""
+"""Evaluation: the engine that scores benchmarks, and wrappers for models of other libraries."""
 
 import lazy_loader
 

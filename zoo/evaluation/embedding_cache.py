@@ -14,14 +14,15 @@ OFF = "off"
 
 @dataclass(frozen=True)
 class EmbeddingCache(metaclass=RangedType):
-    """A cache of pooled vectors, so that further runs need not encode them.
+    """A cache of pooled vectors on disk, so that later runs need not encode the same items again.
 
     Args:
-        folder: Folder of the vectors. None takes that of $ZOO_EMBEDDINGS, or else `zoo/embeddings`
-            in the user's cache folder.
+        folder: Folder of the vectors. None uses the folder in the environment variable
+            ZOO_EMBEDDINGS, or else `zoo/embeddings` in the user's cache folder. `off` turns the
+            cache off.
         limit_gib: Maximum size in GiB. The least recently used entries are deleted first.
-        tokens: Whether the tokens that a head reads are stored as well. They need about fifty times
-            the space of a vector.
+        tokens: Whether the token vectors that a head reads are stored as well. They need about
+            fifty times the space of the pooled vectors.
     """
 
     folder: str | None = None
@@ -30,7 +31,7 @@ class EmbeddingCache(metaclass=RangedType):
 
     @property
     def resolved_folder(self) -> Path | None:
-        """The folder, None if the environment turns the cache off."""
+        """The folder of the vectors; None if the cache is off."""
         folder = self.folder or os.environ.get(PLACE)
         if folder == OFF:
             return None
@@ -38,6 +39,6 @@ class EmbeddingCache(metaclass=RangedType):
 
     @property
     def store(self) -> EmbeddingStore | None:
-        """The embeddings of all models, None if the environment turns the cache off."""
+        """The stored embeddings of all models; None if the cache is off."""
         folder = self.resolved_folder
         return None if folder is None else EmbeddingStore(folder, int(self.limit_gib * GIB))

@@ -75,11 +75,11 @@ WEIGHTS = "weights_sha256"
 
 
 class Evaluation(Ranged):
-    """A run of benchmarks on a model, which can be repeated during `fit`.
+    """Runs benchmarks on a model, once or at every validation during training.
 
     Args:
         benchmarks: Names, such as `sugarcrepe` or `pairs:FILE.csv`, or benchmark classes with
-            arguments; `all`, or `suite:NAME` for those of a preset.
+            arguments. `all` runs all benchmarks, and `suite:NAME` those of a preset.
         data_root: One or several folders of annotations and images. A file is read from the first
             folder that has it.
         out: Folder of results.json and cases.parquet. With None, `zoo validate` writes them to its
@@ -88,19 +88,20 @@ class Evaluation(Ranged):
             the values of the first preset.
         image_batch: Number of images that are encoded at once.
         text_batch: Number of texts that are encoded at once.
-        window_bytes: Maximum bytes of tokens in memory at once, for heads that read tokens.
-        shortlist: Number of candidates that a head re-ranks in a large gallery, if scoring all
-            pairs is too expensive. The cosine selects them.
+        window_bytes: Maximum size in bytes of token vectors in memory, for heads that read tokens.
+        shortlist: Number of candidates per query of a retrieval benchmark, for heads that are too
+            expensive to score all pairs. Cosines select the candidates, and the head re-ranks them.
         workers: Number of image-loading processes per device.
         trained_images: References of images that the model was trained on, such as `coco:391895`.
+            Results count those that occur in benchmarks.
         overwrite: Whether existing results in `out` may be overwritten.
         upright: Whether the EXIF orientation of custom images is applied. Images of published
             benchmarks are always decoded as in their scripts.
-        background: Colour of transparent pixels of custom images, such as white. None shows the
-            colour that these pixels hide.
+        background: Background colour for transparent pixels of custom images, such as white. None
+            ignores transparency and uses the colour stored in each pixel.
         familiar_with: Splits cases by whether their attribute-object pairs occur in these captions:
             a file of captions, a units file, a table of `zoo bindings`, `coco` for COCO's training
-            captions, or `training` for those that the model was trained on.
+            captions, or `training` for the captions that the model was trained on.
         reference_models: Models of `zoo ls models` whose published results are shown next to those
             of this run.
         exclude_images: Adds metrics that leave out the cases of these images: a file with one image
@@ -108,9 +109,10 @@ class Evaluation(Ranged):
             of COCO, or `trained` for the images that the model was trained on.
         fast_images: Whether torchvision decodes and resizes images instead of PIL. This is faster,
             but published results used PIL.
-        require: Whether a benchmark that cannot be run is an error, for example because files are
-            missing.
-        limit: Maximum number of cases per subset and of images or videos per gallery. None is all.
+        require: Whether it is an error if a benchmark cannot be run, for example because files are
+            missing. Otherwise, it is left out and reported.
+        limit: Maximum number of cases per subset, and of images or videos per retrieval gallery.
+            None uses all.
 
     Raises:
         ZooError: No benchmark is given, or a name or number is not valid.
@@ -179,8 +181,8 @@ class Evaluation(Ranged):
         """Reads the benchmarks and finds their images, once.
 
         Raises:
-            ZooError: A benchmark is broken, nothing can be scored, files are missing and `require`
-                is set, or cases cannot be split.
+            ZooError: A benchmark is invalid, nothing can be scored, files are missing and `require`
+                is set, or cases cannot be split as `familiar_with` requests.
         """
         if self._plan is None:
             with collector_off():
@@ -204,8 +206,8 @@ class Evaluation(Ranged):
             caption_record: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
-            ZooError: The captions are missing or have no bindings, or a benchmark has no case to
-                split.
+            ZooError: The captions are missing or have no bindings, or a benchmark has no case that
+                can be split.
         """
         if self.familiar_with is not None and self.familiarity is None:
             table = load_binding_table(self.familiar_with, self.roots, caption_record)
@@ -219,7 +221,7 @@ class Evaluation(Ranged):
             caption_record: The checkpoint's record of its training captions, None if it has none.
 
         Raises:
-            ZooError: The images are missing, or the model has no record of them.
+            ZooError: The list of images is missing, or the model has no record of its images.
         """
         if self.exclude_images is not None and self.excluded_images is None:
             self.excluded_images = seen_images(
@@ -228,7 +230,7 @@ class Evaluation(Ranged):
 
     @property
     def plan(self) -> Plan:
-        """The questions, images and texts to score, prepared on first use."""
+        """The cases, images and texts to score. The first access calls `prepare`."""
         self.prepare()
         assert self._plan is not None
         return self._plan
@@ -245,12 +247,13 @@ class Evaluation(Ranged):
     def build_loaders(
         self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
     ) -> list[DataLoader[Any]]:
-        """Returns the loaders of batches for `step`; every rank calls this.
+        """Returns the data loaders of the batches for `step`. Every rank must call this.
 
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            stored: The stored vectors of the current weights, which this run reads and extends.
+            stored: Stored vectors of the current weights, which this run reads and adds to. None
+                stores no vectors.
         """
         tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
@@ -267,7 +270,7 @@ class Evaluation(Ranged):
         return [loader for strategy in strategies for loader in strategy.loaders()]
 
     def start(self, backbone: Backbone, head: Head, model_description: Mapping[str, Any]) -> None:
-        """Discards an unfinished run and records the hash of the weights.
+        """Starts a run: discards an unfinished run and records a hash of the weights.
 
         Args:
             backbone: Encodes images and texts.
@@ -295,7 +298,7 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def step(self, backbone: Backbone, head: Head, batch: EvaluationBatch) -> None:
-        """Encodes a batch for the strategy whose loader it comes from.
+        """Encodes a batch, and keeps the vectors or scores that `finish` needs.
 
         Raises:
             ZooError: An image cannot be decoded.
@@ -315,10 +318,10 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, model_description: dict[str, Any]) -> Results:
-        """Gathers scores, judges the cases and writes results; `start` starts the next run.
+        """Gathers scores, judges the cases and writes the results. `start` begins another run.
 
         Args:
-            backbone: Encodes the pairs of short lists, for heads that read tokens.
+            backbone: Encodes the candidates of `shortlist`, for heads that read tokens.
             head: Scores the pairs.
             model_description: The description of the model in results.
 
@@ -326,8 +329,8 @@ class Evaluation(Ranged):
             The results, on every rank.
 
         Raises:
-            ZooError: On every rank, if scores are not finite, the results cannot be written, or an
-                image cannot be decoded.
+            ZooError: Scores are not finite, the results cannot be written, or an image cannot be
+                decoded. The error is raised on every rank.
         """
         strategy_outcomes = [strategy.finish(backbone, head) for strategy in self._strategies]
         if self._stored_vectors is not None:
@@ -353,16 +356,17 @@ class Evaluation(Ranged):
     def run_plain_model(
         self, model: Any, name: str | None = None, shows_progress: bool = True
     ) -> Results:
-        """Evaluates any object with score(images, texts) -> [n, m], case by case.
+        """Evaluates any object with a method `score(images, texts)`, case by case.
 
         Args:
-            model: The object. It gets PIL images in RGB.
-            name: Its name in results; its class if None. A PairScorer has a name.
+            model: The object. Its `score` gets PIL images in RGB, and returns scores, `[n, m]`.
+            name: The object's name in results; None uses the name of its class. A PairScorer keeps
+                its own name.
             shows_progress: Whether to show a progress bar.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or the object's
-                scores are not numbers, or have another shape.
+                scores are not numbers or have the wrong shape.
         """
         self._check_settings_of_plain_model()
         model_name = name or f"{type(model).__module__}.{type(model).__qualname__}"
@@ -397,8 +401,8 @@ class Evaluation(Ranged):
 
         Args:
             model: The model.
-            name: Its name in results.
-            cache: The store of its vectors; None stores none.
+            name: The model's name in results.
+            cache: The cache in which vectors are stored; None stores none.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or the model does

@@ -37,25 +37,22 @@ class Head(Configurable, nn.Module, ABC):
 
     Args:
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the scale of a
-            backbone or of a file is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
-            if it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
+            has one.
 
     Attributes:
-        scales_cosine: Whether the scale is the temperature of cosines of the towers' own vectors,
-            so that it may replace the backbone's. The scale of any other head is meaningless
-            without the head.
-        patch_measure: What `word_patch_scores` measures between a word and a patch, as report pages
-            name it.
+        scales_cosine: Whether the scale multiplies cosines of the towers' own vectors. Only then
+            can it replace the backbone's scale, for example in an exported model.
+        patch_measure: What `word_patch_scores` returns, `cosine` or `attention`, for report pages.
 
     Raises:
-        ZooError: The scale is not above 0, or it is trained and the argument `scale` is above
-            max_scale.
+        ZooError: `scale` is not above 0, or it is above `max_scale` and is trained.
 
     Examples:
-        A custom head, the dot product of pooled vectors, on the `batch` in the example of
+        A custom head, the dot product of pooled vectors, with the `batch` from the example of
         `zoo.batch.Batch`:
 
         >>> from zoo.heads import Head
@@ -107,7 +104,7 @@ class Head(Configurable, nn.Module, ABC):
             self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     def set_initial_log_scale(self, log_scale: float) -> None:
-        """Sets the initial scale of training, which the clamp does not lower.
+        """Sets the scale at which training starts, which `clamp_scale` does not lower.
 
         Args:
             log_scale: The logarithm of the scale.
@@ -117,12 +114,12 @@ class Head(Configurable, nn.Module, ABC):
 
     @property
     def needs(self) -> Needs:
-        """What this instance needs from the towers and the data: only pooled vectors."""
+        """What this instance needs from the towers and the data; by default, pooled vectors."""
         return Needs(pooled=True)
 
     @property
     def reranks(self) -> bool:
-        """Whether pairs are so expensive that retrieval only re-ranks a short list by cosine."""
+        """Whether the head is slow, so that retrieval only re-ranks a short list by cosine."""
         return self.needs.tokens or self.needs.pieces
 
     @property
@@ -134,13 +131,13 @@ class Head(Configurable, nn.Module, ABC):
     def clamp_scale(self) -> None:
         """Clamps a trained scale to `max_scale`, or to its initial value if that is higher.
 
-        Called after every optimiser step.
+        It is called after every optimiser step.
         """
         if self.log_scale.requires_grad:
             self.log_scale.clamp_(max=max(math.log(self.max_scale), self.initial_log_scale))
 
     def logits(self, similarity: Tensor) -> Tensor:
-        """Returns scale * similarity + bias of any shape, raised from half types to fp32."""
+        """Returns scale * similarity + bias, in at least fp32, for a tensor of any shape."""
         raised = similarity if similarity.dtype is torch.float64 else similarity.float()
         scaled = self.scale.to(raised.dtype) * raised
         return scaled if self.bias is None else scaled + self.bias.to(raised.dtype)
@@ -161,13 +158,13 @@ class Head(Configurable, nn.Module, ABC):
 
     @abstractmethod
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs.
+        """Scores given pairs of images and texts.
 
         Args:
             images: Prepared images.
             texts: Prepared texts.
-            i: The image of each pair, a row of `images`, `[P]`.
-            j: The text of each pair, a row of `texts`, `[P]`.
+            i: The image of each pair, as an index into `images`, `[P]`.
+            j: The text of each pair, as an index into `texts`, `[P]`.
 
         Returns:
             The pairs' logits, `[P]`.
@@ -175,7 +172,7 @@ class Head(Configurable, nn.Module, ABC):
 
     @abstractmethod
     def block(self, images: Encoded, texts: Encoded) -> Tensor:
-        """Scores all pairs, without communication between ranks.
+        """Scores each image against each text, without communication between ranks.
 
         Args:
             images: Prepared images.
@@ -193,12 +190,12 @@ class Head(Configurable, nn.Module, ABC):
         Args:
             images: Prepared images.
             texts: Prepared texts.
-            i: The image of each pair, a row of `images`, `[P]`.
-            j: The text of each pair, a row of `texts`, `[P]`.
+            i: The image of each pair, as an index into `images`, `[P]`.
+            j: The text of each pair, as an index into `texts`, `[P]`.
 
         Returns:
-            Similarities or shares of attention, `[P, L, patches]`, where L is the length of the
-            texts' tokens. None if the score is not made of words and patches, the default.
+            Similarities or attention weights, `[P, tokens, patches]`; None (the default) if the
+            score does not compare text tokens with patches.
         """
         return None
 

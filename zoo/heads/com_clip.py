@@ -30,7 +30,7 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class ComCLIP(Cosine):
-    """Cosine of a text and the image, to which crops that match the text's phrases are added.
+    """Cosine of the text with the sum of the image and the crops that match the text's phrases.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
@@ -40,14 +40,14 @@ class ComCLIP(Cosine):
         segments: Splits texts into phrases. By default, `Triplets`.
         chunk: The maximum number of values in memory while pairs are scored, in millions.
         scale: The initial scale of cosines, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
-            scale is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale of the backbone, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
-            has none.
+        bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
+            one.
 
     Examples:
-        The phrases of a text, and how many views of an image each is compared with:
+        The phrases of a text, and the number of views of an image: 270 crops and the image itself:
 
         >>> from zoo.heads import ComCLIP
         >>> head = ComCLIP()
@@ -74,7 +74,7 @@ class ComCLIP(Cosine):
         self._image_and_views = _ImageAndViews(self.views)
 
     def inferred_arguments(self) -> dict[str, Any]:
-        """Returns the resolved views and segments, which checkpoints and results record."""
+        """Returns the views and segments that are used, which checkpoints and results record."""
         return {"views": self.views, "segments": self.segments}
 
     @property
@@ -100,7 +100,7 @@ class ComCLIP(Cosine):
         return Encoded(segments[rows, last], {PIECES: segments}, {PIECES: is_phrase})
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs; see `Head.pairs`."""
+        """Scores given pairs; see `Head.pairs`."""
         if not _have_pieces(images, texts):
             return super().pairs(images, texts, i, j)
         step = self._pairs_per_chunk(images, texts)

@@ -18,14 +18,15 @@ class Cosine(Head):
 
     Args:
         scale: The initial scale of cosines, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
-            scale is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale of the backbone, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
-            has none.
+        bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
+            one.
 
     Examples:
-        The image of a red cup against all texts of the `batch` in the example of `zoo.batch.Batch`:
+        The scores of the image of a red cup against all texts, in the `batch` from the example of
+        `zoo.batch.Batch`:
 
         >>> from zoo.backbones import Backbone
         >>> from zoo.heads import Cosine
@@ -47,7 +48,7 @@ class Cosine(Head):
         return _normalize(texts)
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs; see `Head.pairs`."""
+        """Scores given pairs; see `Head.pairs`."""
         return self.logits((images.pooled[i] * texts.pooled[j]).sum(-1))
 
     def block(self, images: Encoded, texts: Encoded) -> Tensor:

@@ -39,43 +39,44 @@ WHOLE_TEXTS = (
 class CrossModal(Head):
     """A small transformer that scores a pair from patches and text tokens, or from pooled vectors.
 
-    The paper specifies only `granularity` and `layers`.
+    Of the arguments, the paper (Miranda et al., 2026) only specifies `granularity` and `layers`.
 
     Args:
         granularity: What the transformer reads: patches and tokens (`local`), or pooled vectors
             (`global`).
-        layers: Blocks of the transformer; 4 in the paper, which tried 1 to 4.
-        width: Its width d. 512, with an ffn of 2,048, gives the paper's parameter count.
-        ffn: The hidden width of a block.
-        attention_heads: Attention heads per block; the width must be a multiple of their number.
-        dropout: Dropout of torch's encoder layer, from 0 to under 1.
-        activation: Activation of torch's encoder layer, `relu` or `gelu`.
-        pre_norm: Whether the norms of torch's encoder layer come first; a final norm is then
-            added.
-        layer: The block of the towers whose tokens are read: the penultimate one, -2, for CLIP,
-            and -1 for PE.
-        norm: Whether those tokens pass the tower's final norm; false for CLIP.
-        cls_patch: Whether the image's prefix tokens are read.
-        separator: What separates image and text: a `token` between them, or a `type` vector that
-            is added to every token of each.
-        attend_pads: Whether the padding of texts is read. It needs texts at full length:
-            backbone.text.lengths [], and no feature store.
-        init_std: Initial standard deviation of CLS, separator and positions.
-        chunk: How many pairs are scored at once. Their activations are recomputed in the backward
-            pass, so that only one chunk is in memory.
-        scale: The initial scale of scores, above 0: no temperature by default. None takes the
-            backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
-            scale is higher, that initial value is the bound instead.
+        layers: Number of blocks of the transformer; 4 in the paper, which tried 1 to 4.
+        width: Width of the transformer. With 512, and `ffn` 2,048, it has as many parameters as in
+            the paper.
+        ffn: Hidden width of the feed-forward layers.
+        attention_heads: Number of attention heads per block, which must divide the width.
+        dropout: Dropout of the blocks (`torch.nn.TransformerEncoderLayer`), from 0 to under 1.
+        activation: Activation of the feed-forward layers, `relu` or `gelu`.
+        pre_norm: Whether norms come before attention and feed-forward layers. If so, a final norm
+            is added.
+        layer: The block of the towers whose tokens are read, counted from the end. Use -2, the
+            penultimate, for CLIP, and -1 for PE (Perception Encoder).
+        norm: Whether these tokens pass the tower's final norm. Use False for CLIP.
+        cls_patch: Whether the image's prefix tokens, such as CLS, are read.
+        separator: What separates image and text: a `token` between them, or two `type` vectors, of
+            which one is added to every token of the image and the other to every token of the text.
+        attend_pads: Whether the padding of texts is read. If so, texts must keep their padding: set
+            `model.backbone.text.lengths` to [], and do not use a feature store.
+        init_std: Standard deviation of the initial CLS, separator and position vectors.
+        chunk: How many pairs are scored at once. Activations are recomputed in the backward pass,
+            so that only those of one chunk are in memory.
+        scale: The initial scale of scores, above 0. The default of 1 leaves them as they are. None
+            takes the backbone's.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale of the backbone, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled scores. None takes the backbone's, or no bias if it
-            has none.
+        bias: The initial bias, added to scaled scores. None takes the backbone's bias, if it has
+            one.
 
     Raises:
-        ZooError: The width is not a multiple of attention_heads.
+        ZooError: `width` is not a multiple of `attention_heads`.
 
     Examples:
-        The size of the paper's TF-Local with the towers of ViT-B/32, in millions of parameters:
+        Parameters of the paper's TF-Local (`local`) with the towers of ViT-B/32, in millions:
 
         >>> from zoo.batch import TowerShapes
         >>> from zoo.heads import CrossModal
@@ -141,7 +142,7 @@ class CrossModal(Head):
             shapes: The backbone's shapes.
 
         Raises:
-            ZooError: The image tower returns no patches, or the backbone cuts off padding that
+            ZooError: The image tower returns no patches, or the backbone trims the padding that
                 `attend_pads` needs.
         """
         super().attach(shapes)
@@ -186,16 +187,16 @@ class CrossModal(Head):
         return True
 
     def prepare_images(self, images: Encoded) -> Encoded:
-        """Returns the image's part of x, A v_p + e.
+        """Projects image tokens to the transformer's width, and adds positions.
 
         Args:
             images: Encoded images.
 
         Returns:
-            The same images, their tokens projected, with positions added.
+            The images with these tokens.
 
         Raises:
-            ZooError: The number of tokens is not the number of positions.
+            ZooError: The number of tokens differs from the number of positions.
         """
         tokens, mask = self._tokens_and_mask(images, self.image_key)
         positions = len(self.image_positions)
@@ -210,13 +211,13 @@ class CrossModal(Head):
         )
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the text's part of x, B t_w + e.
+        """Projects text tokens to the transformer's width, and adds positions.
 
         Args:
             texts: Encoded texts.
 
         Returns:
-            The same texts, their tokens projected, with positions added.
+            The texts with these tokens.
 
         Raises:
             ZooError: There are more tokens than positions, or `attend_pads` is set and padding is
@@ -256,7 +257,7 @@ class CrossModal(Head):
         return self.pairs(images, texts, i.repeat_interleave(m), j.repeat(n)).reshape(n, m)
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs chunk by chunk; see `Head.pairs`."""
+        """Scores given pairs chunk by chunk; see `Head.pairs`."""
         if not len(i):
             return self.logits(images.tokens[self.image_key].new_zeros(0))
         lengths = texts.masks[self.text_key].sum(1)[j]
@@ -284,9 +285,10 @@ class CrossModal(Head):
     ) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
-        See `Head.word_patch_scores`. It is attention rollout (Abnar and Zuidema, 2020): the product
-        over blocks of (A + 1) / 2, where A is the mean of a block's attention over its heads. A CLS
-        patch is left out, since it has no position in the image. None for `global`.
+        It is attention rollout (Abnar and Zuidema, 2020): the product over blocks of (A + I) / 2,
+        where A is a block's attention, averaged over its heads, and I is the identity. The CLS
+        patch is left out, since it has no position in the image. With `global`, the result is None.
+        See also `Head.word_patch_scores`.
         """
         if self.granularity == "global":
             return None

@@ -26,20 +26,20 @@ class Linear(Cosine):
         side: Which vectors are mapped: those of the `text`, of the `image`, or `both`.
         scale: The initial scale of cosines, above 0. The published model starts at 1 and trains
             it. None takes the backbone's.
-        weights: A file of the authors' weights: a state dict of `t`, the scale's logarithm, and
-            `linear.weight`, the map of the text side.
-        max_scale: The upper bound of a trained scale, applied after every step. If the scale of a
-            backbone or of a file is higher, that initial value is the bound instead.
+        weights: A file of the authors' weights: a state dict with `t` (the scale's logarithm) and
+            `linear.weight` (the map of the text vector).
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled cosines. None takes the backbone's, or no bias if it
-            has none.
+        bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
+            one.
 
     Raises:
-        ZooError: Weights are given and `side` is not `text`.
+        ZooError: `weights` is given, and `side` is not `text`.
 
     Examples:
-        A map that exchanges red and blue makes the image of a red cup match the text "a blue cup"
-        of the `batch` in the example of `zoo.batch.Batch`:
+        In the `batch` from the example of `zoo.batch.Batch`, the image of a red cup matches the
+        text "a blue cup" after a map that exchanges red and blue:
 
         >>> from zoo.batch import TowerShapes
         >>> from zoo.heads import Linear

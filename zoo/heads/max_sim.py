@@ -21,24 +21,24 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class MaxSim(Head):
-    """The mean, over text tokens, of each token's highest cosine with an image patch.
+    """The highest cosine of each text token with an image patch, averaged over the tokens.
 
     Args:
-        layer: The block whose projected tokens are read: -1 is the last.
+        layer: The block whose projected tokens are read; -1 is the last.
         cls_patch: Whether the image's CLS patch is included.
-        start_token: Whether the text's start token is included. Set it for token sets without a
-            start token, such as a caption's segments.
+        start_token: Whether the text's first token is included. If False, it is left out, since it
+            is usually a start token. Set it if there is no start token, as for vectors of segments.
         chunk: The approximate number of similarities that are computed at once, in millions.
             They are recomputed in the backward pass.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
-            scale is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale of the backbone, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
-            if it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
+            has one.
 
     Examples:
-        Of two words, one equals the first patch, and the other lies between both patches:
+        One of two words equals the first patch, and the other lies between the two patches:
 
         >>> import torch
         >>> from zoo.batch import Encoded, TokenKey
@@ -75,7 +75,7 @@ class MaxSim(Head):
 
     @property
     def needs(self) -> Needs:
-        """The layer's projected patches and text tokens; no pooled vectors."""
+        """Projected patches and text tokens of the layer; no pooled vectors."""
         return Needs(image_keys=frozenset({self.image_key}), text_keys=frozenset({self.text_key}))
 
     def prepare_images(self, images: Encoded) -> Encoded:
@@ -83,7 +83,7 @@ class MaxSim(Head):
         return _normalize_tokens(images, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the words at unit length, without the start token unless it is included."""
+        """Returns the text tokens at unit length, without the start token unless it is included."""
         words = _normalize_tokens(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]
@@ -93,7 +93,7 @@ class MaxSim(Head):
         return words
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs; see `Head.pairs`."""
+        """Scores given pairs; see `Head.pairs`."""
         patches, words = images.tokens[self.image_key], texts.tokens[self.text_key]
         step = self._items_per_chunk(self._numbers_per_pair(patches, words))
         scores = [
@@ -128,10 +128,10 @@ class MaxSim(Head):
     def word_patch_scores(
         self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor
     ) -> Tensor | None:
-        """Returns the similarities whose maximum over patches enters the score.
+        """Returns the cosine of each text token with each patch.
 
-        See `Head.word_patch_scores`. A CLS patch is left out, since it has no position in the
-        image.
+        The score is the mean over tokens of the maximum over patches. A CLS patch is left out here,
+        since it has no position in the image. See also `Head.word_patch_scores`.
         """
         similarity = self._similarity(images, texts, i, j)
         return similarity[:, :, self.prefix :] if self.image_key.prefix else similarity

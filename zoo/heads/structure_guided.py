@@ -21,24 +21,24 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class StructureGuided(MaxSim):
-    """The mean, over the text and its phrases, of each one's highest cosine with a crop.
+    """The highest cosine of each phrase with a crop, averaged over the phrases and the whole text.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
     Args:
         views: Cuts images into crops (views). By default, `Overlap`, as in the paper.
         segments: Splits texts into phrases. By default, `Coarse`, as in the paper.
-        chunk: The maximum number of values in memory while pairs are scored, in millions:
-            similarities, or entries of the views' vectors if these are more.
+        chunk: The maximum number of values in memory while pairs are scored, in millions. Values
+            are similarities, or entries of the views' vectors if there are more of them.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the backbone's
-            scale is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale of the backbone, that scale is the bound.
         learn_scale: Whether the scale is trained.
-        bias: The initial bias, added to scaled similarities. None takes the backbone's, or no bias
-            if it has none.
+        bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
+            has one.
 
     Examples:
-        The segments of a text, and the number of views of an image that they are compared with:
+        The segments of a text, and the number of views of an image:
 
         >>> from zoo.heads import StructureGuided
         >>> head = StructureGuided()
@@ -72,7 +72,7 @@ class StructureGuided(MaxSim):
         self.segments = segments or class_of("Coarse", "segments", Segments)()
 
     def inferred_arguments(self) -> dict[str, Any]:
-        """Returns the resolved views and segments, which checkpoints and results record."""
+        """Returns the views and segments that are used, which checkpoints and results record."""
         return {"views": self.views, "segments": self.segments}
 
     @property

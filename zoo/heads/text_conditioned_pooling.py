@@ -30,7 +30,7 @@ POOLING = "visual_proj."  # the pooling's names in FLAIR's files begin with it
 
 
 class TextConditionedPooling(Head):
-    """Cosine after attention pools the image's patches, with the text as query (FLAIR).
+    """Cosine of the text and the image patches, pooled by attention with the text as query (FLAIR).
 
     Args:
         attention_heads: The number of attention heads. It must divide the width of the pooled
@@ -38,14 +38,14 @@ class TextConditionedPooling(Head):
         chunk: The maximum number of values in memory while pairs are scored, in millions. They are
             recomputed in the backward pass.
         weights: A file of FLAIR's weights, from which pooling, scale and bias are read. By default,
-            the pooling starts at random.
+            the weights of the pooling are random.
         scale: The initial scale of cosines, above 0. FLAIR starts at 1 / 0.07. None takes the
             backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If the scale of a
-            backbone or of a file is higher, that initial value is the bound instead.
+        max_scale: The upper bound of a trained scale, applied after every step. If training starts
+            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. FLAIR starts at -10. None takes the
-            backbone's, or no bias if it has none.
+            backbone's bias, if it has one.
 
     Examples:
         FLAIR's pooling adds about a million parameters to ViT-B/16:
@@ -78,8 +78,8 @@ class TextConditionedPooling(Head):
             shapes: The backbone's shapes.
 
         Raises:
-            ZooError: The image tower returns no patches, the width is not a multiple of
-                attention_heads, or the file of weights cannot be read or does not fit.
+            ZooError: The image tower returns no patches, `attention_heads` does not divide the
+                width of the pooled vectors, or the file of weights cannot be read or does not fit.
         """
         super().attach(shapes)
         if shapes.patches is None:
@@ -104,7 +104,7 @@ class TextConditionedPooling(Head):
         return Needs(image_keys=frozenset({PATCHES}), pooled_texts=True)
 
     def prepare_images(self, images: Encoded) -> Encoded:
-        """Returns the keys and the values of the patches, side by side."""
+        """Returns the keys and the values of the patches, concatenated."""
         patches = images.tokens[PATCHES].to(self.ln_k.weight.dtype)
         keys = F.linear(self.ln_k(patches), *self._projection(1))
         values = F.linear(self.ln_v(patches), *self._projection(2))
@@ -120,7 +120,7 @@ class TextConditionedPooling(Head):
         return Encoded(_raise_precision(texts.pooled))
 
     def pairs(self, images: Encoded, texts: Encoded, i: Tensor, j: Tensor) -> Tensor:
-        """Scores named pairs; see `Head.pairs`."""
+        """Scores given pairs; see `Head.pairs`."""
         keys_and_values, mask = images.tokens[PATCHES], images.masks[PATCHES]
 
         def score(i: Tensor, j: Tensor) -> Tensor:

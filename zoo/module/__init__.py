@@ -1,4 +1,4 @@
-"""Module: `ZooModule`, teacher models and logged metrics."""
+"""Module: the LightningModule `ZooModule`, teachers for distillation, and logged metrics."""
 
 import lazy_loader
 

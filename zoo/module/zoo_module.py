@@ -65,17 +65,20 @@ class ZooModule(Ranged, LightningModule):
 
     Args:
         backbone: The image tower and the text tower.
-        objective: The loss. None is `CLIP`.
-        head: Computes the score of an image and a text. None is `Cosine`.
+        objective: The loss; `CLIP` if None.
+        head: Computes the score of an image and a text; `Cosine` if None.
         optimizer: Learning rates and schedule.
-        seed: Seed of dropout and other noise, at least 0. It is combined with the number of the
-            step. With None, commands take the setting `seed_everything`. In Python code, None is 0.
-        mask_same_image: Whether the loss ignores other captions and units of the same image. If
-            false, they count as negatives, as in the papers of the objectives.
-        mask_same_text: Whether the loss ignores captions and units with the same words. If false,
-            they count as negatives, as in the papers of the objectives.
-        tokens_in_bf16: Whether devices exchange text tokens and their gradients in bf16, if the
-            head reads tokens. Pooled vectors keep their precision.
+        seed: Seed of dropout and other noise, at least 0. The noise of a step depends on the seed
+            and on the number of the step. If None, commands use the setting `seed_everything`, and
+            Python code uses 0.
+        mask_same_image: Whether the loss of a row leaves out other captions and units of the row's
+            image. If false, it treats them as wrong texts, as in the papers of the objectives.
+        mask_same_text: Whether the loss of a row leaves out texts of other rows with the same words
+            as the row's true text. If false, it treats them as wrong texts, as in the papers of the
+            objectives.
+        tokens_in_bf16: Whether devices exchange the token vectors of texts, and the gradients of
+            these vectors, in bf16. This only affects heads that read token vectors. Pooled vectors
+            keep their precision.
 
     Raises:
         ZooError: Head or objective need tokens that the backbone does not have, or the objective

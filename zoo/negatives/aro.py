@@ -143,11 +143,11 @@ class AROShuffle(NegativeGenerator):
         self.kinds, self.tagger = tuple(kinds), tagger or default_tagger()
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator and its tagger."""
+        """Returns the description of the generator and its tagger."""
         return super().describe() | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns a perturbed caption, or None if no kind changes it."""
+        """Returns the caption with shuffled words, or None if no rule changes it."""
         tokens = self.tagger.checked_tokens(caption)
         set_apart = caption.split() == [token.text for token in tokens]
         for kind in rng.sample(self.kinds, len(self.kinds)):

@@ -16,9 +16,9 @@ class Avoiding(NegativeGenerator):
     A generator that adds words might otherwise use phrases that a split holds out of training.
 
     Args:
-        generator: The generator of the negatives.
-        phrases: The phrases to avoid, such as `red cube`. Case is ignored, and a final s may
-            follow.
+        generator: The other generator.
+        phrases: The phrases to avoid, such as `red cube`. Case is ignored. Plurals with a final s
+            are avoided as well.
         draws: The maximum number of negatives drawn per caption. If all contain a phrase, the
             caption has no negative.
 
@@ -40,16 +40,16 @@ class Avoiding(NegativeGenerator):
         self._pattern = re.compile(rf"\b(?:{'|'.join(filter(None, words))})s?\b", re.IGNORECASE)
 
     def describe(self) -> dict[str, str]:
-        """Returns the description of the generator, and the avoided phrases."""
+        """Returns the description of the other generator, and the avoided phrases."""
         avoided = {"avoids": ", ".join(self.phrases)}
         return self.generator.describe() | super().describe() | avoided
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether the generator can be used for some captions."""
+        """Checks that the other generator can be used with given captions."""
         self.generator.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the first negative without these phrases, or None if none was drawn."""
+        """Returns the first drawn negative without the phrases, or None if there is none."""
         for _ in range(self.draws):
             candidate = self.generator.negative(caption, rng, record)
             if candidate is None or not self._pattern.search(candidate):

@@ -10,9 +10,10 @@ from zoo.units.record import UnitRecord
 
 
 class NegativeGenerator(Configurable, ABC):
-    """Base of generators.
+    """Base class of generators of negatives.
 
-    A negative depends only on caption, record and random state, so that a run can be resumed.
+    A negative depends only on the caption, its units and the random state, so that a resumed run
+    draws the same negatives as an uninterrupted one.
 
     Attributes:
         name: The generator's name in recipes, objectives and results.
@@ -27,20 +28,20 @@ class NegativeGenerator(Configurable, ABC):
         Args:
             caption: The caption.
             rng: The source of random numbers.
-            record: The caption's units, if it has any.
+            record: The caption's units, if there are any.
 
         Returns:
-            The negative, or None if the rule finds none. It differs from the caption in more than
-            whitespace and case.
+            The negative, or None if the generator finds none. A negative differs from the caption
+            in more than whitespace and case.
         """
 
     def describe(self) -> dict[str, str]:
-        """Returns the description for results: the generator, and its tagger."""
+        """Returns the description of the generator, and of its tagger if any, for results."""
         return {"generator": self.name}
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks, before the first step, whether the generator can be used for some captions.
+        """Checks, before training, that the generator can be used with given captions.
 
         Raises:
-            ZooError: It cannot be used.
+            ZooError: It cannot be used with them.
         """

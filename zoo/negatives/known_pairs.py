@@ -12,17 +12,17 @@ from zoo.units.record import UnitRecord
 
 
 class KnownPairs(NegativeGenerator):
-    """Keeps those negatives of another generator whose word pairs all occur in given captions.
+    """Those negatives of another generator whose word pairs all occur in given captions.
 
     A pair is two consecutive words; other words are not compared. A swap may create a pair, such as
     `green cow`, that describes no training image. A model then learns that the pair is false.
 
     Args:
-        generator: The generator of the negatives.
+        generator: The other generator.
         captions: The reader of the given captions, usually the training data. A negative may
             contain only pairs of consecutive words that occur in them.
-        draws: The maximum number of negatives drawn per caption. If all have an unknown pair, the
-            caption has no negative.
+        draws: The maximum number of negatives drawn per caption. If all contain a pair that does
+            not occur, the caption has no negative.
     """
 
     name = "known_pairs"
@@ -36,16 +36,16 @@ class KnownPairs(NegativeGenerator):
         )
 
     def describe(self) -> dict[str, str]:
-        """Returns the description of the generator, and the number of known pairs."""
+        """Returns the description of the other generator, and the number of known pairs."""
         known = {"known_pairs": str(len(self._pairs))}
         return self.generator.describe() | super().describe() | known
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether the generator can be used for some captions."""
+        """Checks that the other generator can be used with given captions."""
         self.generator.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the first negative without unknown pairs, or None if none was drawn."""
+        """Returns the first drawn negative without unknown pairs, or None if there is none."""
         for _ in range(self.draws):
             candidate = self.generator.negative(caption, rng, record)
             if candidate is None or self._pairs.issuperset(_word_pairs(candidate)):

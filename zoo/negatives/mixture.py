@@ -11,7 +11,7 @@ from zoo.units.record import UnitRecord
 
 
 class SwapOrFoil(NegativeGenerator):
-    """A negative of one of two generators, such as a swap of words or an entity's foil.
+    """A negative of one of two generators, which is chosen at random for each negative.
 
     CS-CLIP's paper mentions a swap probability without a definition. In its public code, it is the
     probability that the negative is a swap, and it is 1.
@@ -19,7 +19,8 @@ class SwapOrFoil(NegativeGenerator):
     Args:
         swap: The first generator. By default, `NegCLIPSwap`.
         foil: The second generator. By default, `EntityFoilInPlace`.
-        sentence_swap_share: The probability of the first generator, from 0 to 1.
+        sentence_swap_share: The probability of the first generator, from 0 to 1. The default, 1.0,
+            is that of CS-CLIP's public code.
         fall_back: Whether the second generator is used if the first finds no negative, as in
             CS-CLIP's public code. Otherwise, the caption has no negative.
     """
@@ -37,16 +38,16 @@ class SwapOrFoil(NegativeGenerator):
         self.sentence_swap_share, self.fall_back = sentence_swap_share, fall_back
 
     def describe(self) -> dict[str, str]:
-        """Returns the descriptions of both generators, under the mixture's name."""
+        """Returns the descriptions of both generators, under the name of this one."""
         return self.foil.describe() | self.swap.describe() | super().describe()
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether both generators can be used for some captions."""
+        """Checks that both generators can be used with given captions."""
         self.swap.check(captions)
         self.foil.check(captions)
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns a swap or a foil, or None if the chosen generator finds none."""
+        """Returns a negative of one generator, or None if there is none."""
         if rng.random() < self.sentence_swap_share:
             swapped = self.swap.negative(caption, rng, record)
             if swapped is not None or not self.fall_back:

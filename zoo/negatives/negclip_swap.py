@@ -28,11 +28,12 @@ class NegCLIPSwap(NegativeGenerator):
     Args:
         tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
             `TextBlobTagger`.
-        reorder_lists: Whether words joined by "and", "or" or a comma may be swapped, as published,
-            although "a white and black dog" means "a black and white dog".
-        skip_equivalent: Whether to omit all swaps that keep the meaning: of words joined as above,
-            adjectives of one noun, adverbs of one verb, or arguments of a symmetric relation ("a
-            man next to a woman"). As published, such swaps are made.
+        reorder_lists: Whether words joined by "and", "or" or a comma may be swapped. The published
+            rule does so, although "a white and black dog" means "a black and white dog".
+        skip_equivalent: Whether to omit all swaps that keep the meaning. These are swaps of words
+            joined by "and", "or" or a comma, adjectives of one noun, adverbs of one verb, or
+            arguments of a symmetric relation ("a man next to a woman"). The published rule makes
+            such swaps.
     """
 
     name = "negclip_swap"
@@ -47,14 +48,14 @@ class NegCLIPSwap(NegativeGenerator):
         self.skip_equivalent = skip_equivalent
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator, its tagger, and the options that are not as published."""
+        """Returns the description of the generator, its tagger and any changed options."""
         options = {} if self.reorder_lists else {"reorder_lists": "false"}
         if self.skip_equivalent:
             options["skip_equivalent"] = "true"
         return super().describe() | options | self.tagger.describe()
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the caption with two members of a kind swapped, or None if it has no pair."""
+        """Returns the caption with two words or phrases swapped, or None if it has no pair."""
         categories = [
             spans
             for spans in swappable_spans(self.tagger.checked_tokens(caption)).values()

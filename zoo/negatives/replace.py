@@ -37,14 +37,16 @@ class Replace(NegativeGenerator):
     The new word takes the form and the case of the old one. An "a" or "an" before it is corrected.
 
     Args:
-        table: The table of alternatives, built from captions by `zoo negatives build`.
-        min_entities: The minimum number of noun phrases in a caption. As published, 2.
-        max_unknown: If a larger share of words, from 0 to 1, is missing from the table, the command
-            stops with an error before it makes negatives. The share is that of all replaceable
-            nouns, adjectives and verbs in up to 2,000 captions together. Words are missing if the
-            table was built from other captions, for example. They are never replaced.
-        tagger: The tagger that the table was built with. By default, it is found by its name in the
-            table, which works for taggers of this package.
+        table: The table of replacement words, which `zoo negatives build` writes.
+        min_entities: The minimum number of noun phrases in a caption; 2 as published. A caption
+            with fewer has no negative.
+        max_unknown: The maximum share, from 0 to 1, of words that are missing from the table. If it
+            is exceeded, the command stops with an error before it makes negatives. The share is
+            computed over the replaceable nouns, adjectives and verbs of up to 2,000 captions. Words
+            are missing, for example, if the table was built from other captions. They are never
+            replaced.
+        tagger: The tagger with which the table was built. By default, its name is read from the
+            table, which works only for taggers of this package.
 
     Raises:
         ZooError: The table cannot be read, or was made with another tagger.
@@ -77,7 +79,7 @@ class Replace(NegativeGenerator):
             )
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator, its tagger, and the settings of its table."""
+        """Returns the description of the generator, its tagger and its table."""
         settings = open_table(self.table).settings
         made_by = {
             f"table_{key}": value
@@ -87,13 +89,13 @@ class Replace(NegativeGenerator):
         return super().describe() | self.tagger.describe() | {"table": str(self.table)} | made_by
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks, on about two thousand captions, whether the table has their words.
+        """Checks, for a sample of up to 2,000 captions, that the table has their words.
 
         Args:
             captions: The captions.
 
         Raises:
-            ZooError: More than the share `max_unknown` of the words is missing from the table.
+            ZooError: The share of words that are missing from the table is above `max_unknown`.
         """
         table = open_table(self.table)
         sample = captions[:: -(-len(captions) // CHECKED) or 1]

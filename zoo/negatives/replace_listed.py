@@ -20,9 +20,9 @@ class ReplaceListed(NegativeGenerator):
     do not replace each other.
 
     Args:
-        file: A text file with one list of words per line. `_` stands for a space, and lines that
-            begin with `#` are comments. By default, the package's lists: colours, materials,
-            patterns, sizes, states and other attributes.
+        file: A text file with one list of words per line. `_` means a space within a word, and
+            lines that begin with `#` are comments. By default, the package's lists: colours,
+            materials, patterns, sizes, states and other attributes.
 
     Raises:
         ZooError: The file cannot be read, or a line is a single word.
@@ -44,11 +44,11 @@ class ReplaceListed(NegativeGenerator):
         self._lists = [(listed, _pattern(listed)) for listed in lists]
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator and its file."""
+        """Returns the description of the generator, with its file."""
         return super().describe() | ({} if self.file is None else {"file": str(self.file)})
 
     def negative(self, caption: str, rng: Random, record: UnitRecord | None = None) -> str | None:
-        """Returns the caption with one word changed, or None if it has no word of a list."""
+        """Returns the caption with one word replaced, or None if it has no listed word."""
         choices = []
         for listed, pattern in self._lists:
             places = list(pattern.finditer(caption))

@@ -16,8 +16,8 @@ class Replay(NegativeGenerator):
     Args:
         file: A file of JSON lines `{"caption", "negative"}`. The negative is null if there is none.
             If a caption has several lines, one is drawn.
-        strict: Whether a caption that is missing from the file is an error. Otherwise, it has no
-            negative.
+        strict: Whether a caption that is missing from the file is an error. If False, such a
+            caption has no negative.
 
     Raises:
         ZooError: A line is invalid, or its negative is its caption; the message names the line.
@@ -37,11 +37,11 @@ class Replay(NegativeGenerator):
         )
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator and its file."""
+        """Returns the description of the generator, with its file."""
         return super().describe() | {"file": str(self.file)}
 
     def check(self, captions: Sequence[str]) -> None:
-        """Checks whether the file has the captions.
+        """Checks that the file contains the captions.
 
         Args:
             captions: The captions.

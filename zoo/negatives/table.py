@@ -26,17 +26,18 @@ TaggedWord = tuple[str, str]
 
 
 class ReplacementTable:
-    """The alternatives of words, in the form of the word, with weights.
+    """The alternatives that `Replace` can put in the place of a word, with weights.
 
-    The keys are lower-case words with their tags. The file is memory-mapped, so that processes on a
-    machine share its memory. Words without alternatives are included, to distinguish them from
-    words that were never looked up.
+    A key is a word in lower case with its part-of-speech tag. Its alternatives have the same form,
+    such as the plural. Words without alternatives are included, to distinguish them from words for
+    which none were searched. The file is memory-mapped, so that all processes of a machine share
+    its memory.
 
     Args:
-        path: The file.
+        path: The file, written by `zoo negatives build`.
 
     Attributes:
-        settings: How the table was made.
+        settings: The settings with which the table was built.
 
     Raises:
         ZooError: The file is not such a table.
@@ -86,7 +87,7 @@ class ReplacementTable:
         return {self._text(start + i): float(weight) for i, weight in enumerate(weights)}
 
     def draw(self, key: TaggedWord, rng: Random) -> str:
-        """Draws an alternative of a word by weight; the word must have one."""
+        """Draws an alternative of a word by weight; the word must have at least one."""
         start, end = self._alternatives_range(key)
         cumulative = self._cumulative[start:end]
         return self._text(

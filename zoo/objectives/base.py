@@ -23,7 +23,7 @@ class Loss:
 
     Args:
         total: The loss to minimise, a scalar in nats.
-        parts: Its terms by name, each with its weight, so that they add up to the total.
+        parts: The weighted terms of the loss by name, which add up to the total.
     """
 
     total: Tensor
@@ -33,10 +33,11 @@ class Loss:
 class Objective(Configurable, nn.Module, ABC):
     """Base class of objectives.
 
-    A subclass states its needs and computes its loss from blocks of scores.
+    A subclass computes its loss in `forward`. If it needs more than images and captions, such as
+    negatives, it overrides `needs`.
 
     Examples:
-        A custom loss of the `batch` and `scores` in the example of `zoo.scores.Scores`:
+        A custom loss, with the `batch` and `scores` from the example of `zoo.scores.Scores`:
 
         >>> from zoo.objectives import Loss, Objective
         >>> class Hinge(Objective):
@@ -57,7 +58,7 @@ class Objective(Configurable, nn.Module, ABC):
         return Needs()
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Sets up what depends on the backbone and the head; called when the model is built.
+        """Builds the parts that depend on the backbone and the head, when the model is built.
 
         Args:
             shapes: The backbone's shapes.
@@ -65,8 +66,8 @@ class Objective(Configurable, nn.Module, ABC):
             trains: Whether a tower is trained.
 
         Raises:
-            ZooError: Objective, backbone and head do not fit, for a reason that `needs` cannot
-                express.
+            ZooError: The objective does not work with this backbone or head, for a reason that
+                `needs` cannot express.
         """
 
     @abstractmethod
@@ -78,17 +79,19 @@ class Objective(Configurable, nn.Module, ABC):
             scores: The scores of those rows against the texts and images of all ranks.
 
         Returns:
-            The loss, scaled so that DDP's mean of the gradients over ranks is its gradient.
+            The loss: this rank's contribution, times the number of ranks, since DDP averages
+            gradients over ranks. `Scores.mean` computes such contributions.
         """
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
-        """Returns the loss of a uniform guess, which is logged with the loss; None if undefined.
+        """Returns the loss if all scores were equal (a uniform guess); None if undefined.
 
-        With softmax losses it is the log of the number of candidates.
+        It is logged with the loss. For softmax losses, it is the logarithm of the number of
+        candidates.
 
         Args:
             batch: This rank's rows.
-            scores: Their scores, after `forward`.
+            scores: The scores of those rows, from which `forward` has already computed the loss.
         """
         return None
 

@@ -28,26 +28,27 @@ MOST_KINDS = 16
 
 
 class CECLIP(Objective):
-    """NegCLIP's loss, plus a contrast of captions with negatives, and a ranking with margins.
+    """NegCLIP's loss, plus a contrast of captions with negatives, and a ranking of both by margins.
 
-    Each generator of negatives has its own margin, which adapts to the scores (`thresholds`).
-    Margins start at 0, are saved in the checkpoint, and do not change in validation. A missing
-    negative is left out of the contrast and counts as 0 in the ranking, as in the public code.
+    Each generator of negatives has its own margin (`thresholds`), which adapts to the scores.
+    Margins start at 0, are saved in the checkpoint, and do not change in validation. As in the
+    public code, a missing negative is not a candidate in the contrast, and has a loss of 0 in the
+    ranking.
 
-    The public code has had three versions of the contrast. This is the version of February 2024,
-    whose positive pair is image and caption. In the newest version, the positive of every caption
-    is the first negative of the first caption.
+    The public code has had three versions of the contrast. This is the version of February 2024, in
+    which the positive of each caption is its image. In the newest version, the positive of every
+    caption is the first negative of the first caption.
 
     Args:
-        lambda_imc: Weight of the contrast of captions with negatives (intra-modal contrast).
-        lambda_cmr: Weight of the ranking of captions above negatives (cross-modal ranking).
+        lambda_imc: Weight of the contrast of captions with negatives (intra-modal contrast, L_IMC).
+        lambda_cmr: Weight of the ranking of captions above negatives (cross-modal ranking, L_CMR).
         theta_max: The upper bound of the margins, in logits.
-        global_negatives: Whether images also choose among negatives in the global loss, as in the
-            public script. Without them, the global loss is CLIP's.
+        global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
+            loss), as in the public script. If False, CLIP's loss takes the place of NegCLIP's.
 
     Examples:
-        After a step, the threshold is the gap between captions and negatives, in the `batch` and
-        `scores` in the example of `zoo.scores.Scores`:
+        After a step, the margin is the mean score of captions minus that of negatives, here with
+        the `batch` and `scores` from the example of `zoo.scores.Scores`:
 
         >>> from zoo.objectives import CECLIP
         >>> objective = CECLIP()
@@ -74,7 +75,7 @@ class CECLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives, and pooled vectors of texts for the intra-modal term."""
+        """Negatives, and pooled vectors of texts for the contrast."""
         return Needs(negatives=True, pooled_texts=bool(self.lambda_imc))
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
@@ -82,10 +83,10 @@ class CECLIP(Objective):
         self.text_scale.attach(shapes, head)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes the loss, and updates the thresholds in training; see `Objective.forward`.
+        """Computes the loss, and updates the margins in training; see `Objective.forward`.
 
         Raises:
-            ZooError: There are more kinds of negatives than thresholds.
+            ZooError: There are negatives from more than 16 generators.
         """
         right, wrong = (
             scores.own_texts(batch.captions),
@@ -107,7 +108,7 @@ class CECLIP(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
     def intra_modal_loss(self, right: Block, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_IMC: each caption with its image against the negatives of all rows."""
+        """Computes L_IMC, in which each caption chooses between its image and all negatives."""
         cosines = scores.texts_against_texts(batch.captions, batch.negatives)
         # cosines between texts have no bias; in every other term the bias cancels
         bias = 0.0 if scores.head.bias is None else scores.head.bias
@@ -117,7 +118,7 @@ class CECLIP(Objective):
         return scores.mean(answers.cross_entropy(scores.rows), scores.rows)
 
     def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
-        """Computes L_CMR: each negative should score at least a threshold below its caption."""
+        """Computes L_CMR: each negative should score below its caption by at least its margin."""
         theta = self.thresholds[: wrong.logits.shape[1]].clone()
         hinge = (theta + wrong.logits - right.logits).relu()
         counted = torch.where(wrong.candidate, hinge, torch.zeros_like(hinge))
@@ -125,7 +126,7 @@ class CECLIP(Objective):
 
     @torch.no_grad()
     def update_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
-        """Sets the thresholds of the next step; kinds missing in this step keep theirs."""
+        """Sets the margins of the next step; without negatives, a generator keeps its margin."""
         means = scores.column_means(
             torch.cat([right.logits, wrong.logits], dim=1),
             torch.cat([scores.rows[:, None], wrong.candidate], dim=1),

@@ -24,10 +24,11 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CLIC(Objective):
-    """CLIP's loss over several true captions per image, plus a choice between them and negatives.
+    """CLIP's loss for several captions per image, plus a choice between each caption and negatives.
 
-    A third term brings the vectors of the first two captions closer together. Batches of single
-    images use only CLIP's loss.
+    A third term brings the vectors of the first two captions closer together. If the data
+    alternates between joined and single images (`data.joined: alternate`), the loss of single
+    images is CLIP's.
 
     Args:
         lambda_cont: Weight of CLIP's loss over the captions.
@@ -35,7 +36,8 @@ class CLIC(Objective):
         lambda_uni: Weight of the squared distance between the vectors of the first two captions.
 
     Examples:
-        The terms of the loss on the `batch` and `scores` in the example of `zoo.scores.Scores`:
+        The terms of the loss, with the `batch` and `scores` from the example of
+        `zoo.scores.Scores`:
 
         >>> from zoo.objectives import CLIC
         >>> loss = CLIC(lambda_uni=0.1)(batch, scores)
@@ -54,11 +56,11 @@ class CLIC(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives, further positives, and pooled vectors of texts."""
+        """Negatives, positives, and pooled vectors of texts."""
         return Needs(negatives=True, positives=True, pooled_texts=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 7, or CLIP's loss of single images; see `Objective.forward`."""
+        """Computes the loss, which is CLIP's for single images; see `Objective.forward`."""
         if batch.single:
             total = clip_loss(batch, scores)
             zero = total.new_zeros(())
@@ -75,20 +77,31 @@ class CLIC(Objective):
         return Loss(sum(parts.values(), start=scores.head.scale.new_zeros(())), parts)
 
     def contrast(self, texts: Tensor, scores: Scores) -> Tensor:
-        """Computes CLIP's loss over the p-th texts, rows of the text bank, `[B]`."""
+        """Computes CLIP's loss over one caption per image.
+
+        Args:
+            texts: The captions, as indices into the text bank, `[B]`; -1 is missing.
+            scores: The scores of the batch.
+        """
         valid = scores.rows & (texts >= 0)
         image_to_text = scores.images_against(texts).cross_entropy(valid)
         text_to_image = scores.texts_against_images(texts).cross_entropy(valid)
         return (scores.mean(image_to_text, valid) + scores.mean(text_to_image, valid)) / 2
 
     def own_negatives_loss(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes a term of Eq. 5, over the p-th texts, rows of the text bank, `[B]`."""
+        """Computes the loss of each image's choice between one caption and its negatives.
+
+        Args:
+            texts: The captions, as indices into the text bank, `[B]`; -1 is missing.
+            batch: This rank's rows.
+            scores: The scores of the batch.
+        """
         valid = scores.rows & (texts >= 0)
         block = scores.own_texts(texts).concatenate(scores.own_texts(batch.negatives))
         return scores.mean(block.with_first_as_match().cross_entropy(valid), valid)
 
     def invariance(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes Eq. 6, a scalar."""
+        """Computes the mean squared distance between the vectors of the first two captions."""
         if not batch.positives.shape[1]:
             return scores.head.scale.new_zeros(())
         caption_rows, positive_rows = batch.captions, batch.positives[:, 0]

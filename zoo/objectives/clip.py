@@ -18,8 +18,8 @@ class CLIP(Objective):
     """CLIP's loss: each image chooses its caption, and each caption its image.
 
     Examples:
-        Each image has cosine 1 with its caption and 0 with the other one, in the `batch` and
-        `scores` in the example of `zoo.scores.Scores`:
+        In the `batch` and `scores` from the example of `zoo.scores.Scores`, each image has cosine 1
+        with its caption and 0 with the other caption:
 
         >>> import math
         >>> from zoo.objectives import CLIP
@@ -30,17 +30,17 @@ class CLIP(Objective):
     """
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 9; see `Objective.forward`."""
+        """Computes the loss; see `Objective.forward`."""
         total = clip_loss(batch, scores)
         return Loss(total, {"global": total})
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Returns the loss of equal scores; see `Objective.chance_loss`."""
+        """Returns the loss if all scores were equal; see `Objective.chance_loss`."""
         return clip_loss(batch, EqualScores(scores))
 
 
 def clip_loss(batch: Batch, scores: Scores) -> Tensor:
-    """Returns CS-CLIP's Eq. 9 over the captions of all ranks, in nats."""
+    """Returns CLIP's loss over the captions of all ranks, in nats."""
     image_to_text = scores.images_against(batch.captions).cross_entropy(scores.rows)
     text_to_image = scores.texts_against_images(batch.captions).cross_entropy(scores.rows)
     return (scores.mean(image_to_text, scores.rows) + scores.mean(text_to_image, scores.rows)) / 2

@@ -16,14 +16,16 @@ from zoo.scores import Scores
 
 
 class CoNCLIP(Objective):
-    """CLIP's loss, extended by negated captions and by images that match them (negative images).
+    """CLIP's loss, extended by negated captions, and by images that match these negated captions.
 
-    The first generator of negatives gives the negated captions. A row without a negative image is
-    left out of the third mean and adds no column to the second.
+    The first generator of negatives gives the negated captions, and a negative image is an image of
+    a negated caption. The loss is the mean of three terms: images choose captions, captions choose
+    images, and negative images choose negated captions. A row without a negative image is left out
+    of the third term, and adds no candidate to the second.
 
     Examples:
-        The negative images of the `batch` in the example of `zoo.scores.Scores` are as hard as its
-        images:
+        The three terms are equal, since negative images are as hard as images in the `batch` and
+        `scores` from the example of `zoo.scores.Scores`:
 
         >>> from zoo.objectives import CoNCLIP
         >>> loss = CoNCLIP()(batch, scores)

@@ -29,19 +29,20 @@ from zoo.support.ranges import NonNegativeNumber
 class CSCLIP(Objective):
     """NegCLIP's loss, plus a contrast of each unit with its foil and with units of other images.
 
-    A row without a k-th unit is left out of the k-th means. Its image remains a candidate.
+    The unit loss is the mean over k of the loss over the k-th units of all rows. A row without a
+    k-th unit is left out of this loss, but its image remains a candidate.
 
     Args:
-        lambda_u: Weight of the unit loss (Eq. 6). The paper's Table 3 has 0.1 to 1.
-        global_negatives: Whether images also choose among negatives in the global loss (signal G of
-            Table 4). Without them, the global loss is CLIP's.
+        lambda_u: Weight of the unit loss (Eq. 6). The paper's Table 3 has values from 0.1 to 1.
+        global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
+            loss, signal G of Table 4). If False, CLIP's loss takes the place of NegCLIP's.
         units: Whether the unit loss is added (signal U of Table 4).
         foils: Whether each unit is contrasted with its foil (signal F of Table 4).
-        pairs: `softmax`, as in the paper, or `sigmoid`, for backbones that were trained with
-            SigLIP's loss.
+        pairs: The loss of image-text pairs: `softmax`, as in the paper, or `sigmoid`, for backbones
+            that were trained with SigLIP's loss.
 
     Examples:
-        With and without the foils of units, on the `batch` and `scores` in the example of
+        With and without the foils of units, for the `batch` and `scores` from the example of
         `zoo.scores.Scores`:
 
         >>> from zoo.objectives import CSCLIP
@@ -66,13 +67,13 @@ class CSCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives and units, if their signals are on, and a bias for the sigmoid."""
+        """Negatives and units, unless they are turned off, and a head with a bias for `sigmoid`."""
         return Needs(
             negatives=self.global_negatives, units=self.units, bias=self.pairs == "sigmoid"
         )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 6; see `Objective.forward`."""
+        """Computes the loss; see `Objective.forward`."""
         negatives = [batch.negatives] if self.global_negatives else []
         units = [*batch.units.T] if self.units else []
         scores.gather_texts(batch.captions, *negatives, *units)
@@ -94,18 +95,19 @@ class CSCLIP(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
-        """Returns the loss of equal scores for softmax pairs; see `Objective.chance_loss`."""
+        """Returns the loss if all scores were equal, or None for `sigmoid`."""
         if self.pairs == "sigmoid":
             return None
         return self.forward(batch, EqualScores(scores)).total
 
     def unit_loss(self, scores: Scores, units: Tensor, foils: Tensor) -> Tensor:
-        """Computes the loss of the k-th units, (Eq. 3 + Eq. 4) / 2.
+        """Computes the loss over the k-th units: Eqs. 3 and 4 averaged, or a sigmoid loss.
 
         Args:
             scores: The scores of the batch.
-            units: Rows of the text bank, `[B]`; -1 is missing.
-            foils: Rows of the text bank, `[B]`; -1 is missing.
+            units: The k-th unit of each row, as an index into the text bank, `[B]`; -1 is missing.
+            foils: The foil of each of these units, as an index into the text bank, `[B]`; -1 is
+                missing.
 
         Returns:
             The loss over the batch, a scalar in nats.

@@ -27,21 +27,23 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class DAC(Objective):
-    """TSVLC's loss, plus a contrast of each image's bag of units with other bags and with foils.
+    """TSVLC's loss, plus a contrast of each image's set of units (bag) with other bags and foils.
 
     A bag holds all units of an image (in the paper, dense captions). It matches the image if one of
     its units does.
 
     Args:
-        lambda_neg: Weight of the choice between each caption and its own negatives.
+        lambda_neg: Weight of the choice of each image between its caption and the caption's
+            negatives.
         lambda_bag: Weight of the contrast of each image's bag with other bags.
-        lambda_foils: Weight of the choice between each bag and its foils.
-        global_negatives: Whether images also choose among negatives in the global loss, as in the
-            public code on one device. Without them, as on several devices, the global loss is
-            CLIP's.
+        lambda_foils: Weight of the choice of each image between its bag and the foils of its units.
+        global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
+            loss), as in the public code on one device. If False, CLIP's loss takes the place of
+            NegCLIP's, as in the public code on several devices.
 
     Examples:
-        The bags of the `batch` in the example of `zoo.scores.Scores` are one colour each:
+        The terms of the loss. In the `batch` and `scores` from the example of `zoo.scores.Scores`,
+        each bag holds one unit, a colour:
 
         >>> from zoo.objectives import DAC
         >>> loss = DAC()(batch, scores)
@@ -62,7 +64,7 @@ class DAC(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives, and units with foils, for the terms that are on."""
+        """Negatives and units, if terms whose weight is not 0 use them."""
         return Needs(
             negatives=self.global_negatives or bool(self.lambda_neg),
             units=bool(self.lambda_bag or self.lambda_foils),
@@ -84,10 +86,10 @@ class DAC(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
     def bag_loss(self, own: Block, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_bag, a scalar in nats.
+        """Computes L_bag, the contrast with other bags, a scalar in nats.
 
         Args:
-            own: The scores of each image and its own units, `[B, M]`.
+            own: The scores of each image and its own M units, `[B, M]`.
             batch: This rank's rows.
             scores: The scores of the batch.
         """
@@ -102,7 +104,7 @@ class DAC(Objective):
         return scores.mean(surprise, valid)
 
     def foils_loss(self, own: Block, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_foils, a scalar in nats; see `bag_loss`."""
+        """Computes L_foils, the contrast with foils, a scalar in nats; see `bag_loss`."""
         foils = scores.own_texts(batch.foils)
         valid = scores.rows & own.candidate.any(1) & foils.candidate.any(1)
         surprise = log_sum_exp(own.concatenate(foils), valid) - log_sum_exp(own, valid)

@@ -27,25 +27,25 @@ from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNu
 
 
 class DeGLA(Objective):
-    """NegCLIP's loss, plus contrasts with each caption's own negatives, and self-distillation.
+    """NegCLIP's loss, plus contrasts of image and caption with the negatives, and distillation.
 
-    The teacher is a moving average of the model's weights. In the contrast of texts, the positive
-    of a caption is its own vector from the teacher. Missing negatives are not candidates. As
-    published, the distillation is a sum over the rows of all devices, so that it grows with the
-    batch.
+    The teacher is a moving average of the model's weights. In the text-grounded contrast, the
+    positive of a caption is the teacher's vector of the same caption. Missing negatives are not
+    candidates. As published, the distillation is a sum over the rows of all devices, so that it
+    grows with the batch.
 
     Args:
         lambda_igc: Weight of the contrast of images with captions and negatives (image-grounded).
         lambda_tgc: Weight of the contrast of captions with negatives (text-grounded).
-        lambda_distill: Weight of the distillation. The published value is for 256 rows.
+        lambda_distill: Weight of the distillation. The published value is for batches of 256 rows.
         text_scale: The scale of the cosines in the text-grounded contrast.
         decay: The decay of the teacher's moving average per step. At 1, the teacher is frozen.
-        public_code: Whether L_TGC uses the negatives of the public code, most of which belong to
-            other captions. Otherwise, it uses each caption's own negatives.
+        public_code: Whether the text-grounded contrast uses the same negatives as the public code,
+            most of which belong to other captions. If False, it uses each caption's own negatives.
 
     Examples:
-        A teacher that has not moved yet adds no distillation, for the `batch` and `scores` in the
-        example of `zoo.scores.Scores`:
+        If the teacher equals the model, the distillation is 0, here with the `batch` and `scores`
+        from the example of `zoo.scores.Scores`:
 
         >>> from zoo.objectives import DeGLA
         >>> from zoo.scores import Scores
@@ -71,7 +71,7 @@ class DeGLA(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives, pooled vectors and a teacher."""
+        """Negatives, pooled vectors and a teacher."""
         return Needs(negatives=True, pooled=True, teacher=self.decay)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
@@ -85,12 +85,12 @@ class DeGLA(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)
 
     def image_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_IGC, a scalar in nats."""
+        """Computes L_IGC, the image-grounded contrast, a scalar in nats."""
         block = scores.own_texts(batch.captions).concatenate(scores.own_texts(batch.negatives))
         return scores.mean(block.with_first_as_match().cross_entropy(scores.rows), scores.rows)
 
     def text_grounded_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_TGC, a scalar in nats."""
+        """Computes L_TGC, the text-grounded contrast, a scalar in nats."""
         captions = scores.text_vectors(batch.captions)  # [B, D]
         teacher_captions = scores.text_vectors(batch.captions, teacher=True)
         right = Block(
@@ -114,7 +114,7 @@ class DeGLA(Objective):
             scores: The scores of the batch.
 
         Returns:
-            The cosines, `[B, K]`, without matches.
+            The cosines, `[B, K]`. All columns are wrong answers, so the block has no matches.
         """
         cosines = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
         captions = scores.images_against(batch.captions)
@@ -124,7 +124,7 @@ class DeGLA(Objective):
         return Block(cosines.logits.gather(1, columns), None, cosines.candidate.gather(1, columns))
 
     def distillation(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_distill, a scalar."""
+        """Computes L_distill, the squared distance to the teacher's vectors, a scalar."""
         texts = torch.cat([batch.captions[:, None], batch.negatives], dim=1)
         text_change = scores.text_vectors(texts) - scores.text_vectors(texts, teacher=True)
         image_change = scores.image_vectors() - scores.image_vectors(teacher=True)

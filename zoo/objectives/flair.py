@@ -22,16 +22,18 @@ from zoo.scores import Block, Scores
 
 
 class FLAIR(Objective):
-    """Two sigmoid losses over several captions per image: with text-conditioned and usual pooling.
+    """Sigmoid losses for several captions per image, with text-conditioned and with usual pooling.
 
-    The captions of a row are its caption and its positives. With the head `Cosine`, both losses use
-    pooled vectors.
+    The captions of a row are its caption and its positives. Text-conditioned pooling is that of the
+    head `TextConditionedPooling`. With the head `Cosine`, both losses use pooled vectors.
 
     Args:
-        multi_positive: Whether L_mps, the loss with usual pooling, is used. Otherwise, L = L_tcs.
+        multi_positive: Whether the loss with usual pooling (L_mps) is used. If False, only the loss
+            with text-conditioned pooling (L_tcs) is used.
 
     Examples:
-        The further captions of the `batch` in the example of `zoo.batch.Batch` are colours:
+        The two losses. The positives of the `batch` from the example of `zoo.batch.Batch` are
+        colours:
 
         >>> from zoo.heads import Cosine
         >>> from zoo.objectives import FLAIR
@@ -47,7 +49,7 @@ class FLAIR(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Further positives, a head with a bias, and pooled vectors for L_mps."""
+        """Positives, a head with a bias, and pooled vectors for L_mps."""
         return Needs(positives=True, bias=True, pooled=self.multi_positive)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
@@ -71,14 +73,14 @@ class FLAIR(Objective):
         return Loss(sum(parts.values(), start=text_conditioned.new_zeros(())), parts)
 
     def text_conditioned_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_tcs, a scalar in nats."""
+        """Computes L_tcs, the loss of the head's scores, a scalar in nats."""
         captions = scores.images_against(batch.captions)
         positives = scores.own_texts(batch.positives)
         true = torch.cat([captions.is_match, torch.ones_like(positives.candidate)], dim=1)
         return _sigmoid_loss(captions.concatenate(positives), true, scores)
 
     def multi_positive_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_mps, a scalar in nats."""
+        """Computes L_mps, the loss of cosines of pooled vectors, a scalar in nats."""
         texts = torch.cat([batch.captions[:, None], batch.positives], dim=1)
         cosines = scores.image_vectors_against_texts(texts)
         rows = scores.images_against(batch.captions)

@@ -39,43 +39,42 @@ Weights = Literal["minmax", "minmax_sparse", "softmax"]
 
 
 class FSCCLIP(Objective):
-    """CLIP's loss, plus two focal losses on negatives: with pooled vectors, and with tokens.
+    """CLIP's loss, plus two focal losses on negatives: from pooled vectors and from token vectors.
 
-    Labels are smoothed (`beta`). Missing negatives are not candidates. Rows without negatives have
-    no loss on negatives. By default, the local loss reads the patches and text tokens of the last
-    layer, after norm and projection. The end token is included; the CLS patch and the start token
-    are not.
+    The focal losses are called global (pooled vectors) and local (token vectors). Labels are
+    smoothed (`beta`). Missing negatives are not candidates. Rows without negatives have no focal
+    losses. By default, the local loss reads the patches and text tokens of the last layer, after
+    norm and projection. The end token is included; the CLS patch and the start token are not.
 
     Args:
-        lambda_g: Weight of the loss on negatives from pooled vectors (global, Eq. 11). 0 leaves it
-            out.
-        lambda_l: Weight of the loss on negatives from tokens (local, Eq. 11). 0 leaves it out. If
-            both weights are 0, no negatives are needed.
+        lambda_g: Weight of the global focal loss (Eq. 11). 0 leaves it out.
+        lambda_l: Weight of the local focal loss (Eq. 11). 0 leaves it out. If both weights are 0,
+            no negatives are needed.
         gamma: The focal exponent (Eq. 9). 0 turns focusing off.
         beta: The label smoothing (Eq. 10), from 0 to 1.
-        weights: How the similarity map becomes attention: `minmax` (Eq. 6), `minmax_sparse` (as
-            `minmax`, with values under 1/P set to 0) or `softmax` (appendix B.1). A constant map
-            gives equal weights.
-        detach_map: Whether no gradient passes through the attention, as in the public code. The
-            paper does not say.
-        rows: The rows that means are taken over: those with a `negative`, as in the public code, or
-            `all`, as in Eq. 4.
-        layer: The block whose tokens the local loss reads. -1 is the last.
+        weights: How the similarities of a text token to all patches become attention weights:
+            `minmax` (Eq. 6), `minmax_sparse` (as `minmax`, but values under 1 / number of patches
+            are set to 0) or `softmax` (appendix B.1). Equal similarities give equal weights.
+        detach_map: Whether gradients stop at the attention weights, as in the public code. The
+            paper does not specify it.
+        rows: The rows over which the focal losses are averaged: those with a `negative`, as in the
+            public code, or `all`, as in Eq. 4.
+        layer: The block whose tokens the local loss reads; -1 is the last.
         project: Whether the tokens pass the tower's output projection.
         cls_patch: Whether the image's CLS patch is included.
         start_token: Whether the text's first token is included. Set it for tokenizers without a
             start token, such as SigLIP's.
         pooling: How Eq. 8 combines tokens: their `sum`, as published, or their `mean`, which does
             not favour long texts.
-        local_scale: 1 / tau of Eq. 8. By default, it is the head's scale if that scales cosines of
-            the towers (Cosine, MaxSim). With other heads, it is the backbone's scale, which is then
-            not trained.
-        pairs: Whether L_clip is a `softmax` over the batch, as in the paper, or a `sigmoid` per
-            pair, for backbones that were trained with SigLIP's loss.
+        local_scale: The scale in the local loss, 1 / tau of Eq. 8. By default, the heads `Cosine`
+            and `MaxSim` share their scale with the local loss. With other heads, the default is the
+            backbone's scale, which is not trained.
+        pairs: The loss of image-caption pairs: a `softmax` over the batch (CLIP's loss), as in the
+            paper, or a `sigmoid` per pair, for backbones that were trained with SigLIP's loss.
 
     Examples:
-        Focusing lowers the loss of negatives that already score below the caption. The local term
-        needs tokens, which the `batch` in the example of `zoo.scores.Scores` does not have:
+        Focusing (`gamma`) lowers the loss of negatives that already score below the caption. The
+        local loss is off, since the `batch` from the example of `zoo.scores.Scores` has no tokens:
 
         >>> from zoo.objectives import FSCCLIP
         >>> for gamma in (0.0, 2.0):
@@ -113,7 +112,7 @@ class FSCCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negatives for either term, tokens for the local one, and a bias for the sigmoid."""
+        """Negatives for the focal losses, tokens for the local one, and a bias for `sigmoid`."""
         image_keys, text_keys = (
             frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key)
         )
@@ -125,7 +124,7 @@ class FSCCLIP(Objective):
         )
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Sets the local term's scale; see `Objective.attach`.
+        """Sets the scale of the local loss; see `Objective.attach`.
 
         Args:
             shapes: The backbone's shapes.
@@ -133,8 +132,8 @@ class FSCCLIP(Objective):
             trains: Whether a tower is trained.
 
         Raises:
-            ZooError: Patches and text tokens differ in width, or no parameter of the local term is
-                trained.
+            ZooError: Patches and text tokens differ in width, or the local loss depends on no
+                trained parameter.
         """
         if not self.lambda_l:
             return
@@ -157,7 +156,7 @@ class FSCCLIP(Objective):
             )
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 11; see `Objective.forward`."""
+        """Computes the loss; see `Objective.forward`."""
         clip = siglip_loss if self.pairs == "sigmoid" else clip_loss
         parts = {"clip": clip(batch, scores)}
         if self.lambda_g:
@@ -176,10 +175,11 @@ class FSCCLIP(Objective):
         return Loss(sum(parts.values(), start=parts["clip"].new_zeros(())), parts)  # Eq. 11
 
     def hard_negative_loss(self, block: Block, scores: Scores) -> Tensor:
-        """Computes a hard-negative loss, Eq. 4 with the focal term of Eq. 9.
+        """Computes the global or the local focal loss.
 
         Args:
-            block: Each image against its caption, column 0, and its negatives.
+            block: The global or local scores of each image with its caption (column 0) and its
+                negatives.
             scores: The scores of the batch.
 
         Returns:
@@ -192,14 +192,14 @@ class FSCCLIP(Objective):
         return scores.mean(losses, has_negative if self.mean_over == "negative" else scores.rows)
 
     def local_logits(self, text_rows: Tensor, scores: Scores) -> Tensor:
-        """Computes log S_l of each image with its own texts, Eqs. 6 to 8.
+        """Computes the logarithm of the local score of each image and its own texts, Eqs. 6 to 8.
 
         Args:
-            text_rows: Rows of the text bank, `[B, K]`.
+            text_rows: The texts of each row, as indices into the text bank, `[B, K]`.
             scores: The scores of the batch.
 
         Returns:
-            The logarithms of Eq. 8, `[B, K]`.
+            The logarithms, `[B, K]`.
         """
         patches = scores.images.tokens[self.image_key]  # [B, P, D]
         patch_mask = scores.images.masks[self.image_key]  # [B, P]

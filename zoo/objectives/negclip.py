@@ -22,10 +22,11 @@ from zoo.scores import EqualScores, Scores
 class NegCLIP(Objective):
     """CLIP's loss, in which each image also chooses among the negatives of all captions.
 
-    If a negative is missing, only its own column is left out.
+    A missing negative is not a candidate, but its row still counts.
 
     Examples:
-        Negatives make the `batch` in the example of `zoo.scores.Scores` harder than it is for CLIP:
+        Negatives are further candidates, so the loss is higher than CLIP's, here with the `batch`
+        and `scores` from the example of `zoo.scores.Scores`:
 
         >>> from zoo.objectives import CLIP, NegCLIP
         >>> round(CLIP()(batch, scores).total.item(), 3)
@@ -36,21 +37,21 @@ class NegCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives."""
+        """Negatives."""
         return Needs(negatives=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes Eq. 11; see `Objective.forward`."""
+        """Computes the loss; see `Objective.forward`."""
         total = negclip_loss(batch, scores)
         return Loss(total, {"global": total})
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Returns the loss of equal scores; see `Objective.chance_loss`."""
+        """Returns the loss if all scores were equal; see `Objective.chance_loss`."""
         return negclip_loss(batch, EqualScores(scores))
 
 
 def negclip_loss(batch: Batch, scores: Scores) -> Tensor:
-    """Returns CS-CLIP's Eq. 11 over the captions and negatives of all ranks, in nats."""
+    """Returns NegCLIP's loss over the captions and negatives of all ranks, in nats."""
     scores.gather_texts(batch.captions, batch.negatives)
     candidates = scores.images_against(batch.captions).concatenate(
         scores.images_against(batch.negatives, true=False)

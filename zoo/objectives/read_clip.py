@@ -1,4 +1,4 @@
-"""READ-CLIP (arXiv 2510.16540, 2025): reconstruction of captions and alignment of paraphrases.
+"""READ-CLIP (Kwon et al., NeurIPS 2025): reconstruction and alignment of paraphrases.
 
 B captions t_i with paraphrases p_ik, k = 1..K; s = cosine / tau; h_i: the end token of t_i in the
 last layer of the text tower, before its projection; p_ik1 .. p_ikL: the tokens of p_ik for a frozen
@@ -28,23 +28,24 @@ TOKENS = TokenKey(project=False)
 class READCLIP(Objective):
     """NegCLIP's loss, plus terms that align captions with paraphrases and reconstruct paraphrases.
 
-    A row without a k-th paraphrase is left out of the k-th means. Its caption remains a candidate.
-    The reconstruction is off by default, since it downloads a language model. This model is frozen
-    and not part of checkpoints.
+    The paraphrases of a caption are its positives. Both added terms are means over k of a loss over
+    the k-th paraphrases of all rows. A row without a k-th paraphrase is left out of this loss, but
+    its caption remains a candidate. The reconstruction is off by default, since it downloads a
+    language model. This model is frozen and not part of checkpoints.
 
     Args:
         lambda_align: Weight of the alignment.
-        lambda_recon: Weight of the reconstruction: 0.1 in the public code. At 0, no language model
+        lambda_recon: Weight of the reconstruction, 0.1 in the public code. At 0, no language model
             is loaded.
-        decoder: The language model: an encoder-decoder model of transformers, by its name on the
-            Hugging Face hub or its folder. Only its decoder is used.
-        decoder_tokenizer: The name or folder of the tokenizer. By default, the decoder's own.
-        decoder_width: The width of the vectors that the decoder attends to. None reads it from the
-            decoder's configuration; checkpoints record it.
+        decoder: The language model: an encoder-decoder model of the library transformers, given by
+            its name on the Hugging Face hub or its folder. Only its decoder is used.
+        decoder_tokenizer: The name or folder of the tokenizer. By default, that of `decoder`.
+        decoder_width: The width of the vectors that the decoder attends to. By default, it is read
+            from the decoder's configuration. Checkpoints store it.
 
     Examples:
-        The positives of the `batch` in the example of `zoo.scores.Scores` are aligned with its
-        captions:
+        The terms of the loss, with the `batch` and `scores` from the example of
+        `zoo.scores.Scores`:
 
         >>> from zoo.objectives import READCLIP
         >>> loss = READCLIP(lambda_align=0.5)(batch, scores)
@@ -68,12 +69,12 @@ class READCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives, positives, pooled vectors of texts, and tokens for a decoder."""
+        """Negatives, positives, pooled vectors of texts, and text tokens for the reconstruction."""
         text_keys = frozenset({TOKENS} if self.lambda_recon else ())
         return Needs(negatives=True, positives=True, pooled_texts=True, text_keys=text_keys)
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Sets the scale of cosines between texts, and builds W; see `Objective.attach`."""
+        """Sets the scale of cosines between texts, and builds the map to the decoder."""
         self.text_scale.attach(shapes, head)
         if self.lambda_recon:
             width = self.decoder_width or self.decoder.width
@@ -86,7 +87,7 @@ class READCLIP(Objective):
         """Computes the loss; see `Objective.forward`.
 
         Raises:
-            ZooError: Captions are to be reconstructed, and the batch has no raw texts.
+            ZooError: Paraphrases are to be reconstructed, and the batch has no raw texts.
         """
         global_loss = negclip_loss(batch, scores)
         columns = list(batch.positives.T)
@@ -102,10 +103,11 @@ class READCLIP(Objective):
         return Loss(sum(parts.values(), start=global_loss.new_zeros(())), parts)
 
     def alignment(self, paraphrases: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_align,k.
+        """Computes L_align,k, the alignment of captions with the k-th paraphrases.
 
         Args:
-            paraphrases: The k-th paraphrases, rows of the text bank, `[B]`; -1 is missing.
+            paraphrases: The k-th paraphrase of each row, as an index into the text bank, `[B]`; -1
+                is missing.
             batch: This rank's rows.
             scores: The scores of the batch.
 
@@ -119,10 +121,11 @@ class READCLIP(Objective):
         return scores.mean(block.cross_entropy(valid), valid)
 
     def reconstruction(self, paraphrases: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_recon,k.
+        """Computes L_recon,k, the reconstruction of the k-th paraphrases.
 
         Args:
-            paraphrases: The k-th paraphrases, rows of the text bank, `[B]`; -1 is missing.
+            paraphrases: The k-th paraphrase of each row, as an index into the text bank, `[B]`; -1
+                is missing.
             batch: This rank's rows.
             scores: The scores of the batch.
 

@@ -19,12 +19,13 @@ from zoo.scores import Block, Scores
 class SigLIP(Objective):
     """The sigmoid loss, which classifies each pair of an image and a caption separately.
 
-    All pairs of the batch over all devices count. The head must have a bias: that of a backbone
-    trained with one, or the head's argument `bias`. The paper starts at scale 10 and bias -10.
+    The loss covers all pairs of images and captions of all devices. The head must have a bias:
+    either the backbone was trained with one, or the head's argument `bias` is set. The paper starts
+    at scale 10 and bias -10.
 
     Examples:
         With the paper's scale and bias, a match of cosine 1 has logit 0 and a loss of log 2. The
-        `batch` is that in the example of `zoo.batch.Batch`:
+        `batch` is that from the example of `zoo.batch.Batch`:
 
         >>> from zoo.backbones import Backbone
         >>> from zoo.heads import Cosine

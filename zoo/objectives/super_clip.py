@@ -29,9 +29,10 @@ PATCHES = TokenKey(project=False)
 class SuperCLIP(Objective):
     """CLIP's loss, plus a linear classifier that predicts the caption's words from image patches.
 
-    Frequent tokens have a low weight; the start and end tokens have none. Counts of tokens are
-    saved in the checkpoint and do not change in validation. Padding is not counted. In the public
-    code it is, with a weight that tends to 0 as the counts grow.
+    Frequent tokens have a low weight, and the start and end tokens have a weight of 0. The weights
+    depend on counts of tokens, which are saved in the checkpoint and do not change in validation.
+    Padding is not counted. The public code counts it, with a weight that tends to 0 as the counts
+    grow.
 
     Args:
         lambda_class: Weight of the classification.
@@ -57,11 +58,11 @@ class SuperCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """The last layer's patches after the norm, and the token ids of captions."""
+        """Patches of the last layer after the final norm, and the token ids of captions."""
         return Needs(image_keys=frozenset({PATCHES}), token_ids=True)
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Builds the classifier and the counts; see `Objective.attach`."""
+        """Builds the classifier and the counts of tokens; see `Objective.attach`."""
         linear = nn.Linear(shapes.image_width, shapes.vocabulary)
         nn.init.normal_(linear.weight, std=shapes.image_width**-0.5)
         nn.init.zeros_(linear.bias)
@@ -80,7 +81,7 @@ class SuperCLIP(Objective):
         return Loss(global_loss + class_loss, {"clip": global_loss, "classification": class_loss})
 
     def classification_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_class, a scalar in nats."""
+        """Computes the loss of the classifier, a scalar in nats."""
         assert self.words is not None
         present = self.token_presence(batch)  # [B, V]
         n = scores.count(scores.rows)
@@ -99,7 +100,7 @@ class SuperCLIP(Objective):
         return scores.mean(-(labels * log_p).sum(1), scores.rows)
 
     def token_presence(self, batch: Batch) -> Tensor:
-        """Returns which tokens each caption contains, 1 or 0, `[B, V]`."""
+        """Returns which tokens of the vocabulary each caption contains, 1 or 0, `[B, V]`."""
         if batch.bank is None:
             raise ZooError(
                 "SuperCLIP reads the token ids of captions, and the batch only has encoded texts: "

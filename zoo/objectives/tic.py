@@ -21,19 +21,19 @@ from zoo.support.ranges import NonNegativeNumber, Number, PositiveInt
 class TIC(Objective):
     """CLIP's loss, plus a term that pushes similar captions of a batch apart.
 
-    FG-CLIP 2 computes this term over captions of regions, with other losses that need boxes. Here,
-    it is computed over the captions of all devices. Captions that are too similar (see
-    `most_alike`) are left out; the public code counts them with cosine 0. A caption without similar
-    captions is left out of the mean.
+    FG-CLIP 2 computes this term over captions of regions, together with other losses that need
+    boxes. Here, it is computed over the captions of all devices. Each caption is compared with the
+    captions most similar to it, except for paraphrases (see `most_alike`), which the public code
+    counts with cosine 0. A caption for which only paraphrases remain is left out of the mean.
 
     Args:
         lambda_tic: Weight of the term.
-        hardest: The number of most similar captions that the term sums over, per caption.
-        most_alike: The cosine above which two captions count as paraphrases, which are left out.
+        hardest: How many captions each caption is compared with: the most similar ones.
+        most_alike: The cosine above which two captions count as paraphrases, and are not compared.
 
     Examples:
-        The more similar two captions are, the larger is the term, here for captions of cosine 0 and
-        0.5 in the `batch` and `scores` in the example of `zoo.scores.Scores`:
+        The term is larger for similar captions, here with cosines of 0 and 0.5. The `batch` and
+        `scores` are those from the example of `zoo.scores.Scores`:
 
         >>> from dataclasses import replace
         >>> import torch

@@ -16,12 +16,12 @@ from zoo.scores import Scores
 
 
 class TripletCLIP(Objective):
-    """NegCLIP's loss, plus the same loss with images made for the negatives; roles are swapped.
+    """NegCLIP's loss twice: on captions with their images, and on negatives with images of them.
 
     The first generator of negatives gives the captions of the negative images.
 
     Examples:
-        Both roles of the negatives count alike in the `batch` and `scores` in the example of
+        The two losses, which are equal for the `batch` and `scores` from the example of
         `zoo.scores.Scores`:
 
         >>> from zoo.objectives import TripletCLIP
@@ -32,7 +32,7 @@ class TripletCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives and their images."""
+        """Negatives and negative images."""
         return Needs(negatives=True, negative_images=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:

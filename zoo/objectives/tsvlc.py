@@ -30,15 +30,16 @@ class TSVLC(Objective):
     published models were trained without positives, which is the default.
 
     Args:
-        lambda_neg: Weight of the choice between each caption and its own negatives.
-        lambda_pos: Weight of the contrast of images and captions with positives: 1 in the public
-            code, if it uses them. At 0, no positives are needed.
-        global_negatives: Whether images also choose among negatives in the global loss, as in the
-            public code on one device. Without them, as on several devices, the global loss is
-            CLIP's.
+        lambda_neg: Weight of the choice of each image between its caption and the caption's
+            negatives.
+        lambda_pos: Weight of the contrast of images and captions with positives. If the public code
+            uses positives, the weight is 1. At 0, no positives are needed.
+        global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
+            loss), as in the public code on one device. If False, CLIP's loss takes the place of
+            NegCLIP's, as in the public code on several devices.
 
     Examples:
-        With and without further positives, on the `batch` and `scores` in the example of
+        Without and with positives, for the `batch` and `scores` from the example of
         `zoo.scores.Scores`:
 
         >>> from zoo.objectives import TSVLC
@@ -62,7 +63,7 @@ class TSVLC(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Sentence negatives; further positives and pooled vectors of texts for L_pos."""
+        """Negatives; if `lambda_pos` is not 0, also positives and pooled vectors of texts."""
         contrasts_positives = bool(self.lambda_pos)
         return Needs(
             negatives=self.global_negatives or bool(self.lambda_neg),
@@ -87,10 +88,11 @@ class TSVLC(Objective):
         return Loss(sum(parts.values(), start=zero), parts)
 
     def positives_loss(self, positives: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes L_pos,k.
+        """Computes L_pos,k, the contrast with the k-th positives.
 
         Args:
-            positives: The k-th further positives, rows of the text bank, `[B]`; -1 is missing.
+            positives: The k-th positive of each row, as an index into the text bank, `[B]`; -1 is
+                missing.
             batch: This rank's rows.
             scores: The scores of the batch.
 

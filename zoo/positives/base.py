@@ -9,10 +9,11 @@ from zoo.support.configurable import Configurable
 
 
 class PositiveGenerator(Configurable, ABC):
-    """Base of generators, of further positives or of the captions themselves.
+    """Base class of generators of positives.
 
-    A positive depends only on the captions of the image and the random state, so that a run can be
-    resumed.
+    The argument `caption_generator` of the data uses the same classes to make captions. A positive
+    depends only on the captions of the image and the random state, so that a resumed run draws the
+    same positives.
 
     Attributes:
         name: The generator's name in results.
@@ -30,23 +31,23 @@ class PositiveGenerator(Configurable, ABC):
             rng: The source of random numbers.
 
         Returns:
-            The positive, or None if there is none. It differs from the caption in more than
-            whitespace and case.
+            The positive, or None if there is none. It differs from the caption in more than case,
+            whitespace and punctuation.
         """
 
     def describe(self) -> dict[str, str]:
-        """Returns the description for results."""
+        """Returns a description of the generator, which results store."""
         return {"generator": self.name}
 
     def check(
         self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
     ) -> None:
-        """Checks, before the first step, whether the generator can be used for some captions.
+        """Checks before training whether the generator can be used for the captions.
 
         Args:
             captions: The training captions.
-            captions_by_image: The captions of each image.
+            captions_by_image: The captions of each image, by the id of the image.
 
         Raises:
-            ZooError: It cannot be used.
+            ZooError: The generator cannot be used for these captions.
         """

@@ -9,7 +9,7 @@ from zoo.positives.base import PositiveGenerator
 
 
 class OtherCaption(PositiveGenerator):
-    """Another caption of the same image, drawn from those with a different text."""
+    """Another caption of the same image, drawn at random from those with a different text."""
 
     name = "other_caption"
 
@@ -21,14 +21,14 @@ class OtherCaption(PositiveGenerator):
     def check(
         self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
     ) -> None:
-        """Checks whether some image has two captions.
+        """Checks that at least one image has two different captions.
 
         Args:
             captions: The training captions.
-            captions_by_image: The captions of each image.
+            captions_by_image: The captions of each image, by the id of the image.
 
         Raises:
-            ZooError: No image has two captions.
+            ZooError: No image has two different captions.
         """
         if not any(len(set(texts)) > 1 for texts in captions_by_image.values()):
             raise ZooError(

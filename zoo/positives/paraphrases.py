@@ -15,11 +15,11 @@ class Paraphrases(PositiveGenerator):
     Args:
         file: A file of JSON lines `{"caption", "positive"}`. If a caption has several lines, one is
             drawn.
-        strict: Whether a caption that is missing from the file is an error. Otherwise, it has no
-            positive.
+        strict: Whether a caption that is missing from the file is an error. If False, such a
+            caption has no positive.
 
     Raises:
-        ZooError: A line is invalid, or its positive is its caption; the message names the line.
+        ZooError: A line is invalid, or its positive equals its caption. The message names the line.
     """
 
     name = "paraphrases"
@@ -36,13 +36,13 @@ class Paraphrases(PositiveGenerator):
         )
 
     def describe(self) -> dict[str, str]:
-        """Returns the generator and its file."""
+        """Returns the name of the generator and its file, which results store."""
         return super().describe() | {"file": str(self.file)}
 
     def check(
         self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
     ) -> None:
-        """Checks whether the file has the captions.
+        """Checks that the file contains the captions.
 
         Args:
             captions: The training captions.

@@ -18,8 +18,9 @@ class SubCaptions(PositiveGenerator):
     """A sentence from the image's captions, or several sentences joined by ". ".
 
     The number of sentences is drawn uniformly from 1 to `max_sentences`. Several sentences are
-    either consecutive, or drawn from any positions without repetition, in random order. If an image
-    has fewer sentences, all of them are used (consecutive), or some are repeated.
+    either consecutive, or drawn from any positions, in random order and without repetition. If
+    there are fewer sentences than the number that was drawn, a consecutive draw takes all of them,
+    and a random draw may repeat some.
 
     Args:
         max_sentences: The maximum number of joined sentences.
@@ -51,7 +52,7 @@ class SubCaptions(PositiveGenerator):
     def positive(self, caption: str, image_captions: Sequence[str], rng: Random) -> str | None:
         """Draws sentences; see `PositiveGenerator.positive`.
 
-        It returns None if they are the caption itself, or if there are none.
+        It returns None if there are no sentences, or if the result equals the caption.
         """
         captions = image_captions if self.pool == "image" else (caption,)
         sentences = [sentence for text in captions for sentence in split_sentences(text)]
@@ -74,15 +75,15 @@ class SubCaptions(PositiveGenerator):
     def check(
         self, captions: Sequence[str], captions_by_image: Mapping[str, Sequence[str]]
     ) -> None:
-        """Checks whether there is anything to draw.
+        """Checks that there is something to draw other than the caption itself.
 
         Args:
             captions: The training captions.
-            captions_by_image: The captions of each image.
+            captions_by_image: The captions of each image, by the id of the image.
 
         Raises:
-            ZooError: Every caption is one sentence, and no image has two captions if `pool` is
-                image.
+            ZooError: Every caption is a single sentence, and either `pool` is `caption` or no image
+                has two different captions.
         """
         if any(len(split_sentences(caption)) > 1 for caption in captions):
             return

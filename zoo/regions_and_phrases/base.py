@@ -19,12 +19,11 @@ class Views(Configurable, ABC):
     """Base class of methods that make views of an image.
 
     Attributes:
-        side: The side of the square, in pixels, to which an image is resized and centre-cropped
-            first.
-        count: The number of views of an image.
+        side: The image is first resized and centre-cropped to a square with this side, in pixels.
+        count: The number of views per image.
 
     Examples:
-        An image and its upper half. In a module `my_views`, the class is used with
+        An image and its upper half. If this class is in a module `my_views`, it is selected by
         `--model.head.views my_views.Halves`:
 
         >>> import torch
@@ -44,25 +43,25 @@ class Views(Configurable, ABC):
     def views(self, image: Tensor) -> Sequence[Tensor]:
         """Returns the views of an image.
 
-        They are slices that share the image's memory. Each is resized to the tower's input before
-        it is encoded.
+        They may be slices that share the image's memory. Each view is later resized to the input
+        size of the image tower.
 
         Args:
-            image: A prepared image, `[3, side, side]`.
+            image: The resized and cropped image, `[3, side, side]`.
 
         Returns:
-            `count` views, `[3, height, width]`. If fewer are found, some are repeated, which does
-            not change scores.
+            `count` views, `[3, height, width]`. If an image has fewer, some must be repeated, which
+            does not change scores.
         """
 
     def checked_views(self, image: Tensor) -> list[Tensor]:
         """Returns the views of an image, after checking their number and form.
 
         Args:
-            image: A prepared image, `[3, side, side]`.
+            image: The resized and cropped image, `[3, side, side]`.
 
         Raises:
-            ZooError: `views` returns something else, or not `count` views.
+            ZooError: `views` does not return `count` tensors `[3, height, width]`.
         """
         results = list(self.views(image))
         valid_views = [v for v in results if isinstance(v, Tensor) and v.ndim == 3 and v.numel()]
@@ -77,7 +76,7 @@ class Views(Configurable, ABC):
 class Segments(Configurable, ABC):
     """Base class of methods that split a text into phrases.
 
-    The phrases depend only on the text and the arguments of the class.
+    The phrases must depend only on the text and the arguments of the class.
 
     Examples:
         The parts of a text before and after "and":
@@ -92,13 +91,13 @@ class Segments(Configurable, ABC):
 
     @abstractmethod
     def phrases(self, text: str) -> Iterable[str]:
-        """Returns the phrases of a text, which may be none."""
+        """Returns the phrases of a text; there may be none."""
 
     def split(self, text: str) -> tuple[str, ...]:
         """Returns the distinct phrases of a text, followed by the text itself.
 
         Raises:
-            ZooError: `phrases` returns something other than phrases, or has no units of the text.
+            ZooError: A phrase is blank or not a string, or `phrases` finds no units of the text.
         """
         results = list(self.phrases(text))
         for phrase in results:
@@ -110,5 +109,5 @@ class Segments(Configurable, ABC):
         return (*dict.fromkeys(phrase for phrase in results if phrase != text), text)
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the class and its arguments for results."""
+        """Returns a description of the class and its arguments, which results store."""
         return {"maker": type(self).__name__}

@@ -17,15 +17,14 @@ SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112)
 
 
 class Grid(Views):
-    """Crops of six sizes, 86 by default; crops of the same size do not overlap.
+    """By default, 86 crops of six sizes; crops of the same size do not overlap.
 
     Args:
-        sizes: Width and height of each kind of crop, in pixels.
-        side: The side of the square to which the image is first resized and centre-cropped, in
-            pixels.
+        sizes: Width and height of the crops of each size, in pixels.
+        side: The image is first resized and centre-cropped to a square with this side, in pixels.
 
     Raises:
-        ZooError: A crop is larger than the image, or sizes is empty.
+        ZooError: A crop is larger than the image, or `sizes` is empty.
     """
 
     def __init__(self, sizes: Sequence[Size] = SIZES, side: PositiveInt = 224) -> None:
@@ -35,13 +34,14 @@ class Grid(Views):
         self.count = len(self.boxes(side, side))
 
     def stride(self, length: int) -> int:
-        """Returns the distance between neighbouring crops of a width or a height."""
+        """Returns the distance between neighbouring crops, from their width or height."""
         return length
 
     def boxes(self, width: int, height: int) -> list[tuple[int, int, int, int]]:
-        """Returns left, top, width and height of every crop of an image, size by size.
+        """Returns the left edge, top edge, width and height of every crop of an image.
 
-        Crops of a size start at the upper left and are listed row by row, within the image.
+        Crops are in the order of `sizes`. Those of one size are listed row by row, from the upper
+        left.
 
         Args:
             width: The image's width.
@@ -74,17 +74,16 @@ class Grid(Views):
 
 
 class Overlap(Grid):
-    """Crops of six sizes, 270 by default; neighbours of the same size overlap by half.
+    """By default, 270 crops of six sizes; neighbours of the same size overlap by half.
 
     Args:
-        sizes: Width and height of each kind of crop, in pixels.
-        side: The side of the square to which the image is first resized and centre-cropped, in
-            pixels.
+        sizes: Width and height of the crops of each size, in pixels.
+        side: The image is first resized and centre-cropped to a square with this side, in pixels.
 
     Raises:
-        ZooError: A crop is larger than the image, or sizes is empty.
+        ZooError: A crop is larger than the image, or `sizes` is empty.
     """
 
     def stride(self, length: int) -> int:
-        """Returns half the length, and at least 1."""
+        """Returns half the length, but at least 1; see `Grid.stride`."""
         return max(1, length // 2)

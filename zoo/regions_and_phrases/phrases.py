@@ -43,19 +43,19 @@ class Chunks(Segments):
         return [text[start:end] for start, end in spans]
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the class and its tagger for results."""
+        """Returns a description of the class and its tagger, which results store."""
         return {**super().describe(), **self._tagger.describe()}
 
 
 class Coarse(Segments):
     """Entities with attributes ("red hat"), relations ("man in red hat"), and the whole text.
 
-    A relation between the only two entities is the text itself, and is not listed separately.
+    If a text has at most two entities, relations are left out, since they would repeat the text.
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that the units files do not have. By default, it is
-            `RuleExtractor` without units files; with them, such texts are errors.
+        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
+            if `units` is not set. If it is set, such texts are errors by default.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Coarse(Segments):
         """Returns the texts of entities and relations.
 
         Raises:
-            ZooError: The units file does not contain the text, and no extractor is given.
+            ZooError: The units files do not contain the text, and no extractor is given.
         """
         record = self._records_by_caption.get(text)
         if record is None and self._extractor is None:
@@ -93,7 +93,7 @@ class Coarse(Segments):
         return self.segments_of(record or self._extract(text))
 
     def segments_of(self, record: UnitRecord) -> list[str]:
-        """Returns the texts of a record's entities and, if there are more than two, relations."""
+        """Returns the texts of entities and, if there are more than two, those of relations."""
         entities = [entity.text for entity in record.entities]
         return entities + [relation.text for relation in record.relations if len(entities) > 2]
 
@@ -102,7 +102,7 @@ class Coarse(Segments):
         return self._extractor.extract(text, text, "")
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the class, its files and its extractor for results."""
+        """Returns a description of the class, its files and its extractor, which results store."""
         extractor = self._extractor.describe() if self._extractor else {}
         return {**super().describe(), **({"units": self.files} if self.files else {}), **extractor}
 
@@ -112,12 +112,12 @@ class Fine(Coarse):
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that the units files do not have. By default, it is
-            `RuleExtractor` without units files; with them, such texts are errors.
+        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
+            if `units` is not set. If it is set, such texts are errors by default.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
-        """Returns the heads of a record's entities, and the phrases of `Coarse`."""
+        """Returns the entities of a record without attributes, and the phrases of `Coarse`."""
         return [head_of(entity.text) for entity in record.entities] + super().segments_of(record)
 
 
@@ -129,8 +129,8 @@ class Triplets(Coarse):
 
     Args:
         units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that the units files do not have. By default, it is
-            `RuleExtractor` without units files; with them, such texts are errors.
+        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
+            if `units` is not set. If it is set, such texts are errors by default.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:

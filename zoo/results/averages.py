@@ -20,7 +20,7 @@ class Member:
         benchmark: Name of the benchmark.
         subset: Name of the subset; '*' is all subsets of the benchmark.
         metric: Name of the metric.
-        unscorable: Whether zoo does not have the benchmark.
+        unscorable: Whether the metric is always missing, because zoo does not have the benchmark.
     """
 
     benchmark: str
@@ -40,11 +40,11 @@ class Mean:
 
     Attributes:
         name: Name of the mean.
-        members: Metrics and means that enter it.
-        weighting: 'equal' weights all members equally, 'cases' by their numbers of cases in the
-            file, 'members' by their numbers of members.
-        partial: Whether to average the available members; otherwise a missing member withholds the
-            mean.
+        members: The metrics and means that are averaged.
+        weighting: 'equal' weights all members equally, 'cases' by their numbers of cases (scored or
+            not), and 'members' by the numbers of their own members.
+        partial: Whether the mean is computed from the available members if others are missing.
+            Otherwise, it is not reported.
     """
 
     name: str

@@ -35,11 +35,11 @@ class Reference:
 
 @dataclass(frozen=True)
 class MacroAverage:
-    """Definition of a macro average over groups.
+    """Definition of a macro average: the unweighted mean of a metric over groups of cases.
 
     Attributes:
         excluded_groups: Names of excluded groups.
-        min_cases: Minimum number of cases of a group in the file; smaller groups are excluded.
+        min_cases: Minimum number of cases of a group, scored or not. Smaller groups are excluded.
         metric: Name of the averaged metric; empty if the subset has only one.
     """
 
@@ -50,12 +50,12 @@ class MacroAverage:
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules for right answers and for macro averages.
+    """Rules for which answers count as right, and for macro averages.
 
     Attributes:
-        official_ties: Whether a tie is right if the argmax of the official script makes it so.
-            Otherwise every tie is wrong.
-        drop_identical: Whether options equal to the right text are dropped.
+        official_ties: Whether a tie counts as right if the benchmark's official script counts it as
+            right. Otherwise, every tie counts as wrong.
+        drop_identical: Whether wrong texts that equal the right text are dropped.
         macros: Macro averages by benchmark and subset; the subset '*' matches any subset.
     """
 
@@ -68,11 +68,13 @@ class Rules:
         return self.macros.get((benchmark, subset), self.macros.get((benchmark, "*")))
 
     def gives_same_outcomes(self, other: "Rules", part: pa.Table) -> bool:
-        """Returns whether other rules give the same outcomes for a metric, macro averages aside.
+        """Returns whether other rules judge the cases of a metric in the same way.
+
+        Macro averages are not compared.
 
         Args:
             other: The other rules.
-            part: Outcomes of one metric, a table of `outcomes.SCHEMA`.
+            part: Outcomes of one metric, a table with the columns of `zoo.results.outcomes.SCHEMA`.
         """
         ties = self.official_ties == other.official_ties or not pc.any(part["tie_is_right"]).as_py()
         return ties and (

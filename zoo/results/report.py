@@ -41,12 +41,12 @@ HEADER = b"zoo"  # the key of the header in the metadata of cases.parquet
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """The results of a run. `print` shows them as the report.
+    """The results of a run. `print(results)` shows the report.
 
     Attributes:
-        header: The content of results.json except metrics.
+        header: The content of results.json, except for metrics and averages.
         by_preset: Metrics and averages per preset.
-        cases: Table with one row for each outcome.
+        cases: Table with one row per query of each case, as in cases.parquet.
     """
 
     header: dict[str, Any]
@@ -64,14 +64,14 @@ class Results:
         return self.by_preset[0].averages
 
     def scalars(self) -> dict[str, float]:
-        """Returns the values of the first preset in per cent, by 'benchmark/subset/metric'.
+        """Returns the values of the first preset in per cent, with keys 'benchmark/subset/metric'.
 
         Metrics without a scored case are omitted.
         """
         return {str(m): m.value for m in self.metrics if m.value is not None}
 
     def value(self, benchmark: str, subset: str, metric: str) -> float | None:
-        """Returns one value of the first preset in per cent, None if it was not scored.
+        """Returns the value of a metric of the first preset in per cent; None if it was not scored.
 
         Raises:
             ZooError: The metric does not exist.
@@ -125,18 +125,19 @@ class Results:
         return "\n\n".join(table.markdown() for table in self._tables(preset))
 
     def to_latex(self, preset: str | None = None, caption: str = "", label: str = "") -> str:
-        """Returns the metrics and averages in LaTeX, as tabulars that require the package booktabs.
+        """Returns the metrics and averages in LaTeX, as tables that require the package booktabs.
 
-        Benchmarks have the names that papers print.
+        Benchmarks are named as in papers.
 
         Args:
             preset: Name of a preset of these results; the first if None.
-            caption: Caption of the tables; with a caption or label, they are floats.
-            label: Label of the tables, completed by `-1` for the first.
+            caption: Caption of the tables. If a caption or a label is given, the tables are floats.
+            label: Label of the tables, to which `-1` is added for the first, `-2` for the second,
+                and so on.
 
         Raises:
-            ZooError: The results do not have this preset, or the label has characters that a
-                reference cannot have.
+            ZooError: The results do not have this preset, or the label has other characters than
+                letters, digits and `:.-_`.
         """
         tables = (
             replace(table, rows=tuple((benchmark_name(row[0]), *row[1:]) for row in table.rows))
@@ -163,7 +164,8 @@ class Results:
     def recount(self, presets: Sequence[Preset]) -> "Results":
         """Returns the same outcomes with the metrics of other presets.
 
-        The header has no excluded images, because no metric is computed without them.
+        Metrics that leave out the images of `exclude_images` are not computed. The header does not
+        have `excluded_images` either.
         """
         header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
         return Results(header, compute_preset_results(self.cases, presets, header), self.cases)

@@ -21,13 +21,14 @@ class Ray(Configurable):
     are assigned again.
 
     Args:
-        workers: Number of worker processes. 0 runs everything in this process, without Ray.
+        workers: Number of Ray's worker processes, on one or several machines. 0 runs everything in
+            this process, without Ray.
         cpus: Number of CPUs per worker.
-        gpus: Number of GPUs per worker. `VLLM` needs one or more.
-        captions: Number of captions that a worker gets at once. All captions of an image stay
-            together in the extraction of units.
-        address: Address of the Ray cluster. By default, it is $RAY_ADDRESS, or else Ray starts on
-            this machine.
+        gpus: Number of GPUs per worker. The extractor `VLLM` needs one or more.
+        captions: Number of captions that a worker gets at once. `zoo units extract` never splits
+            the captions of an image, so that a worker may get a few more.
+        address: Address of the Ray cluster. By default, $RAY_ADDRESS. If it is not set, Ray starts
+            on this machine.
         init: Further arguments of `ray.init`.
     """
 

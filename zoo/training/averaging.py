@@ -25,7 +25,8 @@ from zoo.support.ranges import HalfOpenUnitInterval, Ranged
 class EMA(Ranged, WeightAveraging):
     """An exponential moving average of the weights, based on Lightning's averaging callback.
 
-    Validation, checkpoints and export use the average; a resumed run restores both.
+    Validation and export use the average. A checkpoint holds the average as the weights of the
+    model, and also the trained weights, with which a resumed run continues.
 
     Args:
         decay: The weight of the old average at each step, from 0 to under 1. The first step copies
@@ -41,11 +42,11 @@ class EMA(Ranged, WeightAveraging):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Creates the average on the device that trains.
 
-        Lightning would create it on the CPU, since it moves the module to its device afterwards:
-        every step would copy all weights to the host.
+        Lightning creates the average before it moves the module to its device. The average would
+        then be on the CPU, and every step would copy all weights to the CPU.
 
         Raises:
-            ZooError: The parameters are split over devices, and torch cannot copy them.
+            ZooError: The parameters are split over devices (`Sharded`), and torch cannot copy them.
         """
         if isinstance(trainer.strategy, ModelParallelStrategy):
             raise ZooError(
@@ -61,7 +62,8 @@ class EMA(Ranged, WeightAveraging):
     ) -> None:
         """Updates the average after a step.
 
-        torch's own update reads the number of updates from the device, which waits for it.
+        Unlike torch's own update, it reads no number from the device. Reading would wait until the
+        device has finished its work.
         """
         is_first = self.state_dict()["latest_update_step"] == 0
         average = begin_update_of_average(self, trainer)
@@ -83,7 +85,11 @@ class EMA(Ranged, WeightAveraging):
         self._swapped = has_average(self)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Keeps the average until the module has scored: Lightning calls callbacks first."""
+        """Does nothing, to keep the average until the module has computed its metrics.
+
+        Lightning's callback would restore the trained weights here, before the module computes
+        them.
+        """
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Loads the trained weights back into the module."""
@@ -96,14 +102,17 @@ class EMA(Ranged, WeightAveraging):
         self._swapped = False
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Loads the average into the module; the last checkpoint has both."""
+        """Loads the average into the module. The last checkpoint has both sets of weights."""
         swap_average(self, pl_module)
         self._swapped = True
 
     def on_save_checkpoint(
         self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Saves average and trained weights under fixed names, whichever the module holds."""
+        """Saves the average and the trained weights.
+
+        The checkpoint does not depend on which of the two the module currently holds.
+        """
         super().on_save_checkpoint(trainer, pl_module, checkpoint)
         if self._swapped:
             swapped = {

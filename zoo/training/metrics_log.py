@@ -17,14 +17,17 @@ from zoo.support.files import write_bytes
 
 
 class MetricsLog(CSVLogger):
-    """metrics.csv in the folder of a run, `save_dir/name/version`, created with its first row.
+    """Writes metrics to metrics.csv in the folder of a run, `save_dir/name/version`.
+
+    The file is created with its first row.
 
     Args:
         save_dir: The folder of all runs.
-        name: A folder within it; None or an empty name for no such level.
-        version: The run's folder: a name, or N for `version_N`. None for the next free number.
+        name: A folder within `save_dir`. If it is None or empty, the path has no such folder.
+        version: The run's folder: a name, or a number N for `version_N`. None takes the next free
+            number.
         prefix: A prefix for the names of metrics.
-        flush_logs_every_n_steps: Steps between two writes.
+        flush_logs_every_n_steps: Number of steps between two writes to the file.
     """
 
     _rows: "MetricsWriter | None" = None
@@ -38,7 +41,7 @@ class MetricsLog(CSVLogger):
         return self._rows
 
     def finalize(self, status: str) -> None:
-        """Writes the last rows, if there is any."""
+        """Writes the last rows, if there are any."""
         if self._rows is not None:
             self.save()
 

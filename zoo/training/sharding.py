@@ -16,7 +16,7 @@ from zoo.support.tensors import allow_plain_objects
 
 
 class Sharded(ModelParallelStrategy):
-    """FSDP 2 over all devices of all nodes, as `--trainer.strategy sharded`.
+    """Splits the model over all devices of all nodes by FSDP 2 (`--trainer.strategy sharded`).
 
     Checkpoints are single files, as with one device, and can be resumed on any number of devices.
     """
@@ -34,17 +34,17 @@ class Sharded(ModelParallelStrategy):
     ) -> dict[str, Any]:
         """Loads a checkpoint, after checking that it fits the model.
 
-        Lightning's strategy loads tensors before the module can check them, so the check is here.
+        Lightning's strategy loads tensors before the module could check them, so this method does.
 
         Args:
-            checkpoint_path: The file.
-            weights_only: Ignored: only tensors and plain data are ever unpickled.
+            checkpoint_path: The file of the checkpoint.
+            weights_only: Not used. Only tensors and plain data are unpickled in any case.
 
         Returns:
             The checkpoint.
 
         Raises:
-            ZooError: Its adapters or tensors belong to another model.
+            ZooError: The adapters or tensors of the checkpoint belong to another model.
         """
         path = Path(self.broadcast(checkpoint_path))
         assert isinstance(self.lightning_module, ZooModule)

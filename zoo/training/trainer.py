@@ -28,30 +28,31 @@ class ZooTrainer(Ranged, Trainer):
     """Lightning's trainer with atomic checkpoints and a precision that can follow the hardware.
 
     Args:
-        strategy: Lightning's strategies, or `sharded` (zoo.training.Sharded). Lightning's `fsdp`
-            is refused.
-        precision: Lightning's precisions, or `auto`: bf16-mixed if the GPU supports it, else
-            32-true. null is Lightning's default.
+        strategy: A strategy of Lightning, or `sharded` (`zoo.training.Sharded`). Lightning's `fsdp`
+            is not supported.
+        precision: A precision of Lightning, or `auto`: bf16-mixed if the GPU supports it, else
+            32-true. null (None in Python) is Lightning's default.
         tf32: Whether fp32 matrix products use TF32 if the device supports it, except for scores.
-        plugins: Lightning's plugins. One that writes checkpoints atomically is added.
+        plugins: Plugins of Lightning. A plugin that writes checkpoints atomically is added to them.
         val_check_interval: When to validate: batches between two validations, a share of an epoch
             from above 0 to 1.0, or a duration. null validates at the end of an epoch.
         check_val_every_n_epoch: Epochs between two validations. null counts the batches of
             `val_check_interval` across epochs.
-        log_every_n_steps: Steps between two lines of metrics; 0 logs none, null is Lightning's 50.
-            The first steps are logged more often.
-        num_sanity_val_steps: Validation batches to run before training. 0 for none, -1 for all,
-            null for Lightning's 2.
+        log_every_n_steps: Steps between two rows of metrics. 0 logs no metrics, and null is
+            Lightning's default, 50. The first steps are logged more often.
+        num_sanity_val_steps: Number of validation batches to run before training: 0 for none, -1
+            for all, null for Lightning's default, 2.
         min_epochs: The minimum number of epochs; null for none.
         min_steps: The minimum number of steps; null for none.
-        accumulate_grad_batches: Batches whose gradients are accumulated in one step.
-        gradient_clip_val: The value at which gradients are clipped, by norm unless
-            `gradient_clip_algorithm` says otherwise; null for no clipping.
-        overfit_batches: Must be 0, since Lightning would change the order of samples.
+        accumulate_grad_batches: Number of batches whose gradients are accumulated in one step.
+        gradient_clip_val: Gradients are clipped to this norm, or to this value if
+            `gradient_clip_algorithm` is `value`. null for no clipping.
+        overfit_batches: Must be 0, since with other values Lightning would change the order of
+            samples.
 
     Raises:
         ZooError: A value is not valid, the strategy is `fsdp`, or the device does not support the
-            precision, where Lightning would silently use another.
+            precision. In the last case, Lightning would silently use another precision.
     """
 
     def __init__(
@@ -136,9 +137,10 @@ class ZooTrainer(Ranged, Trainer):
 
     @property
     def log_every_n_steps(self) -> int:
-        """Steps between two lines of metrics: as given, but fewer at the start.
+        """Steps between two rows of metrics: as given, but fewer at the start.
 
-        Every step of the first 10 is logged, every tenth of the first 100, and so on.
+        The first 10 steps are all logged, then every tenth step up to step 100, and so on, until
+        the given number is reached.
         """
         step = steps_for_logging(self) + 1
         often: int = 10 ** (len(str(step)) - 1)

@@ -31,15 +31,15 @@ def check_caption_row(row: CaptionRow) -> CaptionRow:
 
 
 class UnitExtractor(Configurable, ABC):
-    """Base of extractors.
+    """Base class of extractors, which find the units of captions and make their foils.
 
     An extractor that processes many captions at once, such as a language model, overrides
     `extract_all`.
 
     Attributes:
         name: The extractor's name in units files and results.
-        output_path: The path next to which an extractor may store partial results, usually the
-            output file; None without an output file.
+        output_path: The path of the units file that will be written. The extractor may store
+            partial results next to it. None if no file will be written.
     """
 
     name: ClassVar[str]
@@ -47,14 +47,14 @@ class UnitExtractor(Configurable, ABC):
 
     @cached_property
     def dropped_foils(self) -> Counter[str]:
-        """The number of foils dropped so far, by filter."""
+        """The number of foils that each filter has rejected so far, by filter name."""
         return Counter()
 
     @abstractmethod
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
         """Returns the units of one caption.
 
-        They depend on the caption and the extractor's arguments alone.
+        They depend only on the caption and the extractor's arguments.
 
         Args:
             caption: The caption.
@@ -62,7 +62,7 @@ class UnitExtractor(Configurable, ABC):
             image_id: The id of the caption's image.
 
         Returns:
-            The record. It has no units if none were found in the caption.
+            The record of the caption, without units if none were found.
         """
 
     def extract_all(
@@ -89,7 +89,8 @@ class UnitExtractor(Configurable, ABC):
             progress: Called with the number of captions that have just been completed.
 
         Raises:
-            ZooError: The extractor yields something else, or more or fewer records than captions.
+            ZooError: A record does not belong to its caption, or the numbers of records and
+                captions differ.
         """
         caption_ids = (caption_id for _, caption_id, _ in captions)
         for record, caption_id in zip_longest(self.extract_all(captions, progress), caption_ids):
@@ -102,12 +103,12 @@ class UnitExtractor(Configurable, ABC):
             yield record
 
     def keep_open(self) -> AbstractContextManager[None]:
-        """Keeps resources such as a model loaded within a `with` block.
+        """Returns a context manager that keeps resources loaded, such as a model.
 
         Without it, every call of `validated_records` loads them again.
         """
         return nullcontext()
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the extractor for the `source` field of a record."""
+        """Returns the description of the extractor for the field `source` of records."""
         return {"extractor": self.name}

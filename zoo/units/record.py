@@ -6,11 +6,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class EntityFoil:
-    """A false variant of an entity.
+    """A foil of an entity: the entity with a small change that makes it wrong.
 
     Args:
         text: The foil's text.
-        edit: How it was made: object_change, attribute_change or another word.
+        edit: The kind of change: `object_change`, `attribute_change` or another name.
     """
 
     text: str
@@ -19,11 +19,11 @@ class EntityFoil:
 
 @dataclass(frozen=True)
 class Entity:
-    """A noun phrase of the caption with its modifiers.
+    """An entity: a noun phrase of the caption with its modifiers.
 
     Args:
         text: The noun phrase.
-        foils: Its foils.
+        foils: The foils of the entity.
     """
 
     text: str
@@ -32,16 +32,16 @@ class Entity:
 
 @dataclass(frozen=True)
 class RelationFoil:
-    """A false variant of a relation.
+    """A foil of a relation: the relation with a small change that makes it wrong.
 
     Args:
         subject: The text of the subject.
         predicate: The text of the predicate.
         object: The text of the object.
-        edit: How the foil was made: predicate_change, argument_swap, argument_change or another
-            word.
+        edit: The kind of change: `predicate_change`, `argument_swap`, `argument_change` or another
+            name. The arguments of a relation are its subject and its object.
         component: The changed component (subject, predicate or object); None if several changed.
-        part: The changed part of an argument (head or attribute), or None if unknown.
+        part: The changed part of an argument (head or attribute); None if unknown.
     """
 
     subject: str
@@ -62,10 +62,10 @@ class Relation:
     """A directed relation between two entities of the caption.
 
     Args:
-        subject: The text of the entity that the relation starts from.
+        subject: The text of the first entity, such as "two cats".
         predicate: The text of the predicate, such as "sitting on".
-        object: The text of the entity that the relation goes to.
-        foils: Its foils.
+        object: The text of the second entity, such as "grey sofa".
+        foils: The foils of the relation.
     """
 
     subject: str
@@ -87,8 +87,8 @@ class UnitRecord:
         caption_id: The caption's id, unique within a units file.
         image_id: The id of the caption's image.
         caption: The caption.
-        entities: Its entities.
-        relations: Its relations.
+        entities: The entities in the caption.
+        relations: The relations in the caption.
         source: How the units were made (extractor, tagger, versions).
     """
 

@@ -28,21 +28,21 @@ class UnitSampler(Configurable):
         n_units: The number of units drawn per caption (N_u of the paper).
         p_rel: The probability that a draw prefers a relation to an entity. At 1.0, entities are
             drawn only if no relation with a foil is available (Table 16).
-        max_conjunction: The maximum number of entities joined by "and" to one unit (K of the
+        max_conjunction: The maximum number of entities joined by "and" into one unit (K of the
             paper).
-        with_replacement: Whether a unit can be drawn again for the same caption, as in the public
-            code; the paper does not say. If False, each unit is drawn at most once per caption. For
-            example, if a caption has just one relation, the draw after it gives an entity. If the
-            caption has no further unit, a draw gives nothing.
-        shuffle_conjunction_independently: Whether joined entities and their foil are ordered
-            independently. The public code does so. Half of these foils then also differ in order,
-            so that they are no longer minimal edits.
+        with_replacement: Whether a unit can be drawn again for the same caption. The public code
+            does so; the paper does not specify it. If False, each unit is drawn at most once per
+            caption: if a caption has one relation, for example, the second draw gives an entity. If
+            no unit is left, a draw gives nothing.
+        shuffle_conjunction_independently: Whether joined entities are ordered independently in the
+            unit and in its foil. The public code does so. Half of these foils then also differ in
+            order, so that they are no longer minimal edits.
         edits: The kinds of edits whose foils are used, such as `argument_swap`. By default, all.
         conjunction_share: The probability that a drawn entity is joined with others, if there are
             any.
         swap_share: The probability that the foil of a relation exchanges subject and object (share
-            of swaps in Table 16). If the units have no such foil, it is made, unless the predicate
-            is symmetric. By default, each kind of edit is equally likely.
+            of swaps in Table 16). If the units file has no such foil, it is made, unless the
+            predicate is symmetric ("next to"). By default, all kinds of edits are equally likely.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class UnitSampler(Configurable):
         self.swap_share = swap_share
 
     def records(self) -> UnitTable:
-        """Returns the records by caption id; the file is compiled once.
+        """Returns the records of the units file by caption id; they are read once and cached.
 
         Raises:
-            ZooError: The file is invalid, has no units, or has no foil of one of `edits`.
+            ZooError: The file is invalid or has no units, or one of `edits` has no foil in it.
         """
         return self._records
 
@@ -101,16 +101,16 @@ class UnitSampler(Configurable):
         return records
 
     def draw_units(self, record: UnitRecord, rng: Random) -> list[UnitAndFoil | None]:
-        """Draws `n_units` units, which depend only on the record and the random state.
+        """Draws `n_units` units of a caption. They depend only on the record and the random state.
 
         Args:
             record: The units of a caption.
             rng: The random state.
 
         Returns:
-            The draws. Each is (unit, foil), or (unit, None) if no unit with a foil is left, or None
-            if no unit is left. The foil differs from the unit in one relation, or in one member of
-            the conjunction. No unit is drawn twice, unless units are drawn with replacement.
+            The results of `n_units` draws. A result is (unit, foil), or (unit, None) if no unit
+            with a foil is left, or None if no unit is left. A foil changes the relation, or one
+            entity of a conjunction. No unit is drawn twice, unless `with_replacement` is set.
         """
         used: set[str] = set()
         pairs: list[UnitAndFoil | None] = []
@@ -200,7 +200,7 @@ class UnitSampler(Configurable):
     def describe(self) -> dict[str, Any]:
         """Returns the description of the units for checkpoints and results.
 
-        It has the file, its SHA-256, the sources of the units, and counts.
+        It has the name of the file, its SHA-256 hash, how the units were made, and counts.
         """
         return self._description
 

@@ -171,7 +171,7 @@ def test_folders_may_lie_elsewhere_and_what_is_absent_is_said(tmp_path: Path) ->
     with pytest.raises(ZooError, match="nowhere is neither in the working directory nor under"):
         read_benchmark(ZeroShot(subsets=["cifar10"], folders={"cifar10": "nowhere"}), [tmp_path])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ZooError, match="empty has no labelled images: put the images of a SET"):
+    with pytest.raises(ZooError, match="empty has no labelled images: put the images of data set"):
         read_benchmark(ZeroShot(subsets=["cifar10"], folders={"cifar10": "empty"}), [tmp_path])
     with pytest.raises(ZooError, match=r"zero_shot has no set 'cifar' \(did you mean cifar10"):
         ZeroShot(folders={"cifar": "mine"})

@@ -29,32 +29,35 @@ from zoo.language.taggers import default_tagger
 class ARO(PublishedBenchmark):
     """ARO: captions with exchanged objects, exchanged attributes or shuffled words (82,695 cases).
 
-    VG-Relation exchanges two objects of a caption, and VG-Attribution exchanges two attributes. The
-    image is cropped to a box. A tie is wrong, and the published value is `macro`: the mean over
-    relations or over pairs of attributes, as in the authors' notebook.
+    All four subsets have protocol `i2t`. The foil of VG-Relation exchanges two objects of the
+    caption, and the foil of VG-Attribution exchanges two attributes. In these two subsets, the
+    image is cropped to the box in the annotations, and a tie is wrong. Metric `macro` is the mean
+    over relations or over pairs of attributes. As in the authors' notebook, it leaves out 157
+    relations, and pairs of attributes with fewer than 25 cases.
 
-    COCO-Order and Flickr30k-Order compare a caption with four perturbations of its word order. A
-    tie is right. All four subsets have protocol `i2t`.
+    COCO-Order and Flickr30k-Order have four foils per caption, with its words in other orders. A
+    tie is right. ARO's authors do not publish these foils. The copies that `zoo data get` downloads
+    contain foils by the authors of the copies. If you have the original caption files, which the
+    table lists, zoo instead creates foils once, with a seed, and saves them to a file that you can
+    share.
 
-    The authors publish no perturbations. zoo creates them once, with a seed, and saves them to a
-    file that you can share. A tagger finds the nouns and adjectives. The authors used spaCy's
-    `en_core_web_sm` (`tagger: SpacyTagger`), and the default is TextBlob's. Another tagger gives
-    other perturbations, and the report names it. A perturbation can equal its caption, which is a
-    tie. Preset `official` counts this tie as right. Preset `strict` drops the perturbation.
+    Some of these foils depend on which words are nouns or adjectives. A part-of-speech tagger finds
+    these words: by default, TextBlob's. ARO's authors used spaCy's `en_core_web_sm`
+    (`--benchmarks.tagger SpacyTagger`). Another tagger gives other foils, so a note names the
+    tagger. If a foil equals its caption, both have the same score. Preset `official` counts this
+    tie as right. Preset `strict` drops the foil.
 
     Images are from Visual Genome, COCO and Flickr30k. Boxes are in pixels of the published images.
-    If many boxes do not fit your images, your copy of the images was probably resized. zoo then
-    leaves out all cases with boxes, and a note reports this.
+    If many boxes extend beyond your images, your copies were probably resized. zoo then leaves out
+    all cases with boxes, and a note reports this.
 
     Args:
-        files: Paths of the annotations if not the default ones, by subset. For an order set, also a
-            file of perturbed captions (.jsonl) from another run.
-        seed: Seed of the perturbations of the order sets.
-        tagger: The tagger for the perturbations. None is TextBlob's. Official results
-            use spaCy's.
-        order_dir: The folder where perturbed captions are saved. None is the user's cache folder;
-            the data root is only read.
-        subsets: The chosen subsets, None for all four.
+        files: Paths of the annotations if not the default ones, by subset. For COCO-Order and
+            Flickr30k-Order, a path may also be that of a file of foils (.jsonl) from another run.
+        seed: Seed of the foils of COCO-Order and Flickr30k-Order.
+        tagger: The tagger for these foils. By default, TextBlob's.
+        order_dir: The folder where these foils are saved. By default, your cache folder.
+        subsets: The chosen subsets, None for all.
 
     Examples:
         An entry of VG-Relation, whose box is cropped from the image:

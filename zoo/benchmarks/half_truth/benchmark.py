@@ -39,40 +39,45 @@ class HalfTruth(Benchmark):
     """Half-truths: is a true text preferred to the same text with a wrong detail added?
 
     A *unit* is a phrase of a caption: an entity ("a red cup") or a relation ("a cup on a tray").
-    `UNITS` is the path of one of two files. A *units file* has the units of captions and wrong
-    versions of them. `zoo units extract` writes it from your captions, and zoo builds cases from it
-    in each run. A *case file* has finished cases. `zoo halftruth build` writes it from a units
-    file.
+    `UNITS` is a units file or a case file. A *units file* has the units of captions, and wrong
+    versions of these units. `zoo units extract` writes it from your captions, and zoo builds the
+    cases in each evaluation. A *case file* has finished cases. `zoo halftruth build` writes it from
+    a units file.
 
-    A case has three texts: the anchor (a short true text), the half-truth (the anchor and a wrong
-    detail) and the completion (the anchor and a true detail). The protocol is `half_truth`. Metric
-    `half_truth` asks whether the anchor scores above the half-truth. Its control `completion` asks
-    whether the completion does. A model that only prefers shorter texts is right by `half_truth`
-    and near chance by `completion`.
+    A case is an image with three texts: the anchor, the half-truth and the completion. The anchor
+    is a short true text ("tray"). The half-truth adds a wrong detail ("tray and blue cup"), and the
+    completion adds a true detail ("tray and red cup").
 
-    A subset has one kind of wrong detail. `+Obj`, `+Attr` and `+Rand` add an entity: with a wrong
-    object, with a wrong attribute, or from another image. The other subsets add a relation: with a
-    wrong attribute (`Rel:Attr`), object (`Rel:Obj`), predicate (`Ant`) or subject (`Subj`), or with
-    exchanged arguments (`Swap`).
+    The protocol is `half_truth`, with two metrics. Metric `half_truth` is how often the anchor
+    scores above the half-truth. The control `completion` is how often the completion scores above
+    the half-truth. A model that only prefers shorter texts is right in `half_truth`, but near
+    chance in `completion`. A tie is wrong, except with `--benchmarks.preset public_code`, which
+    follows the paper's code.
 
-    CS-CLIP's cases are not published, so its values can only be compared roughly with values on
-    other cases.
+    Each subset has one kind of wrong detail. In `+Obj`, `+Attr` and `+Rand`, the detail is an
+    entity: with a wrong noun, with a wrong attribute, or of another image. In the other subsets, it
+    is a relation: with a wrong attribute (`Rel:Attr`), object (`Rel:Obj`), predicate (`Ant`) or
+    subject (`Subj`), or with exchanged subject and object (`Swap`).
+
+    The benchmark is from CS-CLIP (Kargi et al., 2026). Its cases are not published, so the paper's
+    values are only roughly comparable with yours.
 
     Args:
-        units: A case file of `zoo halftruth build`, a units file or a folder of units files: an
-            absolute path, or one relative to the working directory or the data root. A case file
-            determines the preset, the seed and the number of images; other values are rejected.
-        preset: The rule that builds the texts: 'paper' (CS-CLIP, Appendix C), 'checked' (the same
-            without foils that another caption of the image supports), 'equal_words' (the paper's
-            rule for half-truths and true completions of the same number of words) or 'public_code'
-            (the behaviour of the paper's code). See `zoo.benchmarks.half_truth.rules`.
-        max_images: The maximum number of sampled images, 5,000 in the paper. 'public_code' takes
-            the first ones, separately for entities and relations.
-        seed: Seed of the sampling.
-        captions: A reader of the captions, for units whose image ids do not identify an image, such
-            as CS-CLIP's published ones. Captions are looked up by caption id. All captions of an
-            image in the reader count as true of it.
-        subsets: The chosen conditions, None for all. The choice does not change their cases.
+        units: A case file, a units file or a folder of units files: an absolute path, or one
+            relative to the working directory or the data root. A case file determines the preset,
+            the seed and the number of images; other values are rejected.
+        preset: The rules that build the texts (not a preset of `--presets`). 'paper' follows
+            CS-CLIP, Appendix C. 'checked' also leaves out wrong details that another caption of the
+            image mentions. 'equal_words' follows the paper, but half-truth and completion have the
+            same number of words. 'public_code' behaves like the paper's code. See
+            `zoo.benchmarks.half_truth.rules`.
+        max_images: The maximum number of images, 5,000 in the paper. The images are sampled. Only
+            'public_code' takes the first ones, separately for entities and relations.
+        seed: The seed of the sampling.
+        captions: A reader of the captions (`zoo ls readers`). It is needed if the image ids in a
+            units file do not name an image, as in CS-CLIP's published units. The image is then
+            found by the caption id, and all captions of this image in the reader count as true.
+        subsets: The chosen subsets, None for all.
 
     Examples:
         A unit with a foil makes a case: an anchor, a half-truth and the true completion:

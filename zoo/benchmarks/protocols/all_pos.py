@@ -12,9 +12,9 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class AllPositives(ImageToText):
-    """Each right text of an image has to score above each of its wrong texts.
+    """As `i2t`, for several right texts: each of them has to score above each wrong text.
 
-    The rule is that of `i2t`, for several right texts.
+    The metric is `i2t`.
     """
 
     name = "all_pos"

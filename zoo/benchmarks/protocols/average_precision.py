@@ -11,8 +11,8 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query,
 class AveragePrecision(Protocol):
     """Each text ranks the images of its case, and `ap` is the average precision of the ranking.
 
-    The mean over texts is the mean average precision. Images with equal scores all get the worst
-    rank among them.
+    The mean over texts is the mean average precision. Images with equal scores all get the worst of
+    their ranks.
     """
 
     name = "ap"

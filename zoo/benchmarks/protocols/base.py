@@ -26,18 +26,19 @@ Kind = TypeVar("Kind", np.bool_, np.float32)
 
 @dataclass(frozen=True)
 class Query:
-    """A question of a case, whether it can be scored or not.
+    """A question of a case, such as which text fits an image best.
 
     Attributes:
         metric: Name of the metric that the answer counts towards.
         index: Row of the image or column of the text that is the query; 0 if it is the whole case.
-        match: Which of the compared scores are right.
+        match: Which of the compared scores belong to right answers.
         images: Rows of the case's images that the query is about.
-        texts: Columns of the case's texts that the query is about, in the order of the scores if
-            each score belongs to one text.
+        texts: Columns of the case's texts that the query is about. If each score belongs to one
+            text, they are in the order of the scores.
         options: Number of answers to choose from, if the protocol's `chance` needs it.
-        right_options: Number of right answers among them, if `chance` needs it.
-        group: The group for the macro average, if a case has queries of several groups.
+        right_options: Number of right answers among these, if `chance` needs it.
+        group: The group of the query in a macro average, if the queries of a case have different
+            groups.
     """
 
     metric: str
@@ -58,7 +59,7 @@ class Query:
         wrong_image: int | None = None,
         wrong_text: int | None = None,
     ) -> "Outcome":
-        """Returns the query with its answer; see `Outcome`."""
+        """Returns the query with its answer; `Outcome` describes the arguments."""
         return Outcome(
             **vars(self),
             scores=scores,
@@ -75,10 +76,11 @@ class Outcome(Query):
     """A query and its answer.
 
     Attributes:
-        scores: The compared scores. For a recall: the best right score and the highest wrong score,
-            minus infinity outside a short-list.
+        scores: The compared scores. A recall stores only two: the highest score of a right answer
+            and that of a wrong answer. A score is minus infinity if the short list of a slow head
+            has no such answer.
         right: Whether the answer is right by the strict rule, `>`.
-        tie: Whether `>=` instead of `>` would make a wrong answer right.
+        tie: Whether the answer is wrong by the rule `>`, but would be right by the rule `>=`.
         value: The grade of an answer from 0 to 1, such as an average precision. None if answers are
             only right or wrong.
         wrong_image: Row of the wrong image with the highest score, if the query is a text in a
@@ -100,14 +102,15 @@ class Protocol(Configurable, ABC):
 
     Attributes:
         name: Short name of the protocol.
-        drops_identical: Whether each outcome is about the texts of one image or text query and is
-            judged by `right_above_wrong`. Texts identical to the right one can then be dropped, as
-            the preset `strict` does.
-        by_image: Whether each image is a separate query among all texts of the case. The case is
-            then scored on those of its images that exist.
-        frames: Number of consecutive images of a gallery that are frames of one video, else 1.
-        has_interval: Whether the variance of its answers gives a confidence interval of the metric.
-            It does not if an answer is a value over all images.
+        drops_identical: Whether texts that are identical to the right one can be dropped, as the
+            preset `strict` does. This is possible if each outcome compares the texts of one image,
+            or of one query text, by `right_above_wrong`.
+        by_image: Whether each image is a separate query among all texts of the case. If so, the
+            case is scored on those of its images that exist.
+        frames: Number of consecutive images of a gallery that form one video; 1 if images are not
+            frames.
+        has_interval: Whether a confidence interval of the metric can be computed from the variance
+            of the answers. This is not possible if one answer is a value over all images.
         lower_is_better: Names of the metrics whose lower values are better.
     """
 
@@ -129,8 +132,8 @@ class Protocol(Configurable, ABC):
     def judge(self, match: NDArray[np.bool_], scores: NDArray[np.float32]) -> Iterable[Outcome]:
         """Returns the outcomes of a case.
 
-        By default a query compares the scores of its images and texts, and every right answer must
-        score above every wrong one.
+        By default, a query compares the scores of its images and texts. It is right if every right
+        answer scores above every wrong one.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
@@ -153,7 +156,7 @@ class Protocol(Configurable, ABC):
         Args:
             metric: Name of a metric of the protocol.
             scores: Scores of each query, as stored in its outcome.
-            match: Which of them are right.
+            match: For each query, which of its scores belong to right answers.
 
         Returns:
             Whether each answer is right, `[q]`. None (the default) if `judge` decides that.
@@ -161,7 +164,7 @@ class Protocol(Configurable, ABC):
         return None
 
     def first_wins(self, outcome: Outcome) -> bool:
-        """Returns whether an argmax, which takes the first of the highest scores, is right.
+        """Returns whether an argmax is right, which takes the first of the highest scores.
 
         Args:
             outcome: An outcome with its scores in the order of the answers.
@@ -169,7 +172,7 @@ class Protocol(Configurable, ABC):
         return bool(outcome.match[np.argmax(outcome.scores)])
 
     def invalid_reason(self, match: NDArray[np.bool_]) -> str:
-        """Returns why a case cannot be judged, such as "has no image", or an empty string.
+        """Returns why a case cannot be judged, such as "has no image", or "" if it can.
 
         Args:
             match: Which texts are right for which images, `[images, texts]`.
@@ -184,11 +187,11 @@ class Protocol(Configurable, ABC):
         Args:
             metric: Name of a metric of the protocol.
             options: Number of answers to choose from, `[q]`.
-            right_options: Number of right answers among them, `[q]`; 0 if it is not stored.
+            right_options: Number of right answers among these, `[q]`; 0 if it is not stored.
 
         Returns:
-            Values from 0 to 1, or None if they do not follow from the options. The subset then has
-            the chance level.
+            Values from 0 to 1, or None if they do not follow from the numbers of options. In that
+            case, the chance level is taken from `Subset.chance`.
         """
         return None
 
@@ -263,8 +266,8 @@ def build_query(
         metric: Name of the metric that the answer counts towards.
         query: Row of the image or column of the text that is the query; 0 if it is the whole case.
         match: Which texts are right for which images, `[images, texts]`.
-        images: Rows of the images.
-        texts: Columns of the texts.
+        images: Rows of these images.
+        texts: Columns of these texts.
     """
     return Query(metric, query, select_block(match, images, texts), tuple(images), tuple(texts))
 
@@ -280,10 +283,10 @@ def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
     """Combines the results of `right_above_wrong` into one answer that requires all of them.
 
     Args:
-        answers: Whether each answer is right, and whether it is wrong only because of ties.
+        answers: For each answer, whether it is right, and whether it is wrong only because of ties.
 
     Returns:
-        Whether all are right, and whether they are wrong only because of ties.
+        Whether all answers are right, and whether this fails only because of ties.
     """
     right, or_tie = zip(*((right, right or tie) for right, tie in answers), strict=True)
     return all(right), all(or_tie) and not all(right)
@@ -297,7 +300,7 @@ def right_above_wrong(scores: NDArray[np.float32], match: NDArray[np.bool_]) -> 
         match: Which of them are right, `[K]`.
 
     Returns:
-        Whether every right answer scores above every wrong one, and whether that fails only because
+        Whether every right answer scores above every wrong one, and whether this fails only because
         of ties.
     """
     worst, hardest = scores[match].min(), scores[~match].max(initial=-np.inf)

@@ -9,11 +9,11 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query
 
 
 class Binary(Protocol):
-    """Each pair of an image and a text is classified as matching or not (`binary`).
+    """Each pair of an image and a text is classified as matching or not matching.
 
-    It is classified as matching if it scores above a threshold. The subset has one threshold. It
-    maximizes the mean of two accuracies: on matching pairs and on other pairs. Of several such
-    thresholds, the lowest is used.
+    A pair is classified as matching if its score is above a threshold, which is the same for all
+    pairs of a subset. The threshold maximizes the mean of two accuracies: on matching pairs and on
+    other pairs. If several thresholds do so, the lowest is used.
     """
 
     name = "binary"

@@ -11,7 +11,7 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class ByKind(ImageToText):
-    """An image chooses a text as in `i2t`, and the answer also counts for the metric of its kind.
+    """As `i2t`, but each answer also counts for the metric of its kind, such as `negative`.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.
@@ -33,7 +33,8 @@ class ByKind(ImageToText):
 class VideoByKind(ByKind):
     """As `by_kind`, but a video chooses a text by the mean score of its frames.
 
-    With cosines, this equals scoring the mean of the frames' normalized vectors, as in NegBench.
+    If scores are cosines, the choice is the same as with the mean of the frames' normalized
+    vectors, which NegBench uses.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.

@@ -14,11 +14,12 @@ BEST_AND_RIVAL = np.array([True, False])
 
 
 class Classification(Protocol):
-    """Each image chooses among classes: `acc@1`, and `acc@5` if there are more than five classes.
+    """Each image ranks the classes: is its class first (`acc@1`), or in the first five (`acc@5`)?
 
-    If an image has several classes, any of them is right. If a preset counts ties as wrong, the
-    right class ranks after classes with the same score. Otherwise, the first of equal scores wins.
-    Two scores are stored: those of the right class and of the best other class.
+    `acc@5` is reported only if there are more than five classes. If an image has several classes,
+    any of them is right. If a preset counts ties as wrong, the right class ranks after all classes
+    with the same score. Otherwise, equal scores rank in the order of the classes. The results have
+    two scores per image: those of the right class and of the best other class.
 
     Attributes:
         depths: The values of k.

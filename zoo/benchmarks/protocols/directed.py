@@ -13,10 +13,11 @@ TEXT_OF, IMAGE_OF = ("i_pos2t", "i_neg2t"), ("t_pos2i", "t_neg2i")
 
 
 class Directed(Protocol):
-    """The metrics of `group`, and the choice of each image and each text as separate metrics.
+    """The metrics of `group` for two images and two texts, and one metric for each choice.
 
-    The separate metrics are `i_pos2t`, `i_neg2t`, `t_pos2i` and `t_neg2i`. The first image and text
-    (`pos`) are the original ones, and the second (`neg`) are the hard negatives.
+    In `i_pos2t` and `i_neg2t`, an image chooses its text. In `t_pos2i` and `t_neg2i`, a text
+    chooses its image. The first image and text of a case (`pos`) are the original ones. The second
+    ones (`neg`) are hard negatives.
     """
 
     name = "directed"

@@ -22,7 +22,10 @@ CHANCE = {"text": 25.0, "image": 25.0, "group": 100 / 6}
 
 
 class GroupScore(Protocol):
-    """Every image chooses its text (`text`), every text its image (`image`), or both (`group`)."""
+    """Every image chooses its text (`text`), every text its image (`image`), or both (`group`).
+
+    Each metric counts a case as right only if all these choices are right.
+    """
 
     name = "group"
 

@@ -11,9 +11,10 @@ from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_
 class AboveHalfTruth(Protocol):
     """A true text of an image has to score above its half-truth.
 
-    Metric `half_truth` is about the anchor, which is the first right text. Metric `completion` is
-    about the second right text, the anchor with a true completion. The half-truth is the first
-    wrong text.
+    The *anchor*, a short true text, is the first right text of a case. The *half-truth*, the anchor
+    with a wrong detail added, is the first wrong text. For metric `half_truth`, the anchor has to
+    score above the half-truth. For metric `completion`, the second right text, which is the anchor
+    with a true detail added, has to score above the half-truth.
     """
 
     name = "half_truth"

@@ -13,9 +13,9 @@ CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 class HardPositive(Protocol):
     """A foil has to score below the caption (`original`), or also below a paraphrase (`augmented`).
 
-    The paraphrase is the hard positive. `brittleness` is how often the foil scores between caption
-    and hard positive, so lower values are better. If the hard positive has a separate foil,
-    `augmented` and `brittleness` use it instead of the foil of the caption.
+    The paraphrase is called *hard positive*. `brittleness` is how often the foil scores between the
+    caption and the paraphrase, so lower values are better. If the paraphrase has a separate
+    foil, `augmented` and `brittleness` use that foil instead of the caption's.
     """
 
     name = "hard_positive"

@@ -9,11 +9,12 @@ POINTS = 11
 
 
 class MeanAveragePrecision11(RankedImages):
-    """Each class ranks the images. Its value is the 11-point interpolated average precision.
+    """Each class ranks all images, and is graded by the 11-point interpolated average precision.
 
-    This is the mean, over recalls 0, 0.1, ..., 1, of the highest precision at this or a higher
-    recall. As in ELEVATER, precision is 1 at recall 0, so the first of the eleven values is always
-    1. In VOC's rule, the first value is the highest precision at any recall.
+    This is a mean of eleven precisions, for recalls 0, 0.1, ..., 1. Each one is the highest
+    precision at that recall or a higher one. As in ELEVATER, precision at recall 0 is defined as 1,
+    so the first of the eleven is always 1. By VOC's rule, it would be the highest precision at any
+    recall.
     """
 
     name = "map_11"

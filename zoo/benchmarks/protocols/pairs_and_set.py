@@ -18,8 +18,9 @@ from zoo.benchmarks.protocols.base import (
 class PairsAndSet(Protocol):
     """Both images of a pair (`pair`), or all images of the case (`set`), choose their texts.
 
-    Consecutive images form a pair. The texts of a case are the options of its first image, then the
-    same number of options of the second image, and so on.
+    The first two images are a pair, then the next two, and so on. Each image chooses only among its
+    own texts. A case lists the texts of its first image, then the same number of texts of its
+    second image, and so on.
     """
 
     name = "pairs_and_set"

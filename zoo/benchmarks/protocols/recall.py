@@ -31,9 +31,10 @@ class Ranks:
 
 
 class Recall(Protocol):
-    """Recall at 1, 5 and 10 in both directions: is any right answer among the first k?
+    """Recall at k = 1, 5 and 10, in both directions: is any right answer among the first k?
 
-    A case is a gallery. Missing images are left out.
+    The metrics are `i2t_r@1`, `t2i_r@1` and so on. A case is a gallery: images and texts that rank
+    each other. Missing images are left out.
 
     Attributes:
         depths: The values of k.

@@ -13,8 +13,8 @@ RIGHT = np.array([True, False, False])
 class TextOnly(Protocol):
     """Two captions with the same meaning have to be closer to each other than either is to a foil.
 
-    No image is used. Three scores are compared: of both captions, and of each caption with the
-    foil.
+    No image is used. The score of the two captions with each other has to exceed the scores of each
+    caption with the foil. The metric is `t2t`.
     """
 
     name = "text_only"

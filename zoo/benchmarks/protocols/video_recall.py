@@ -17,9 +17,9 @@ AnyQuery = TypeVar("AnyQuery", bound=Query)
 class VideoRecall(Recall):
     """Recall at 1, 5 and 10 as in `retrieval`, between videos and texts.
 
-    The images of a case are the frames of its videos, video by video. As in NegBench's public code
-    (`VideoCLIP`), the vectors of the frames are normalized, averaged per video and normalized
-    again.
+    The images of a case are the frames of the first video, then those of the second, and so on. As
+    in NegBench's public code (`VideoCLIP`), the vectors of a video's frames are normalized,
+    averaged and normalized again.
 
     Args:
         frames: Number of frames per video.

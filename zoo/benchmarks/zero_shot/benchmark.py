@@ -27,23 +27,28 @@ _PROMPTS = Subset("prompts", (PROMPTS,), None, "")
 class ZeroShot(PublishedSets):
     """Zero-shot classification on published data sets.
 
-    Class names and prompt templates come from the files classnames.txt and templates.txt in the
-    folder of a data set. Without these files, ImageNet uses open_clip's. Other data sets use the
-    class names in the data and the template "a photo of a {}." As in open_clip, the vectors of a
-    class's prompts are normalized, averaged and normalized again. This needs a head with one vector
-    per text. The protocol is `classify`, or `map_11` if an image has several labels. With preset
-    `official`, the first of equal scores wins.
+    Each image chooses among the classes (protocol `classify`). If an image can have several
+    classes, the protocol is `map_11`. With preset `official`, the first of equal scores wins.
 
-    A data set is in `zero_shot/SET` of the data root, in any format of `zero_shot_folder`. It may
-    also be in `torchvision`, as torchvision downloads it. torchvision has no test split of
-    caltech101, eurosat and sun397, so all their images are measured, which others do not do. Cases
-    in the table are images. Their number is given only if all publications use the same split.
-    ImageNet's usual class names include two pairs of equal names, so no model reaches 100 %.
+    The prompts of a class are its name in several templates. As in open_clip, their vectors are
+    normalized, averaged and normalized again. This needs a head that computes one vector per text.
+    Names and templates are read from classnames.txt and templates.txt in the folder of a data set.
+    Without these files, imagenet1k, imagenetv2 and imagenet_sketch use open_clip's names and
+    templates. Two pairs of these names are equal, so no model reaches 100 %. The other data sets
+    use the class names in the data and the template "a photo of a {}."
+
+    The images of data set SET are in DATA_ROOT/zero_shot/SET, in any format of `zero_shot_folder`.
+    If there are none, zoo reads torchvision's downloads in DATA_ROOT/torchvision. torchvision has
+    no test split of caltech101, eurosat and sun397, so zoo then evaluates all their images.
+    Publications do not.
+
+    In the table, cases are images. Their number is missing if publications use different splits.
 
     Args:
-        subsets: The chosen sets, None for all.
-        folders: Folders of the images if not the default ones, by set.
-        prompts: `own` as above, or `clip_benchmark` for those of that package.
+        subsets: The chosen subsets, None for all.
+        folders: Folders of the images if not the default ones, by subset.
+        prompts: `own` for the prompts described above, `clip_benchmark` for those of the package
+            CLIP_benchmark.
 
     Examples:
         Two sets, one of which is in another folder than the default one:
@@ -93,22 +98,28 @@ class ZeroShot(PublishedSets):
 
 
 class Elevater(PublishedSets):
-    """Zero-shot classification as in ELEVATER, on its 20 data sets and on ImageNet.
+    """Zero-shot classification as in the toolkit ELEVATER, on its 20 data sets and on ImageNet.
 
-    The prompts are in ELEVATER's file `prompts.py`, which is parsed and not executed. The protocol
-    is `classify`, except `map_11` for voc2007_multilabel and `roc_auc` for hateful_memes.
-    ELEVATER's metric is `acc@1`, or the mean over classes (`macro`) for caltech101, fgvc_aircraft,
-    flowers and pets. Images are read as by `zero_shot`. Notes report numbers of images that differ
-    from ELEVATER's split.
+    Class names and prompt templates are those in ELEVATER's file `prompts.py`. zoo parses this file
+    and does not execute it. The protocol is `classify`, except `map_11` for voc2007_multilabel and
+    `roc_auc` for hateful_memes. For caltech101, fgvc_aircraft, flowers and pets, ELEVATER reports
+    the mean of `acc@1` over classes (`macro`). For the other data sets with protocol `classify`, it
+    reports `acc@1`.
 
-    As in ELEVATER's code, `map_11` counts precision 1 at recall 0, and only the first spelling of a
-    class name is used. There are three differences. zoo compares numbers of found images instead of
-    recalls, which avoids rounding errors in `map_11`. zoo multiplies scores by the model's own
-    scale before the softmax, not by 100. zoo does not squeeze images of kitti_distance to a square.
+    The number of cases in the table is the number of images in ELEVATER's test split. A note
+    reports data sets for which you have another number of images. Images can be in the same folders
+    and formats as in benchmark `zero_shot`.
+
+    As in ELEVATER's code, `map_11` sets the precision at recall 0 to 1. If `prompts.py` has several
+    spellings of a class name, only the first is used. zoo differs from ELEVATER's code in three
+    points. First, in `map_11`, zoo compares recalls as whole numbers of found images, which avoids
+    rounding errors. Second, zoo multiplies scores by the model's own scale before the softmax, and
+    ELEVATER multiplies them by 100. Third, ELEVATER resizes images of kitti_distance to a square,
+    and zoo does not.
 
     Args:
-        subsets: The chosen sets, None for all.
-        folders: Folders of the images if not the default ones, by set.
+        subsets: The chosen subsets, None for all.
+        folders: Folders of the images if not the default ones, by subset.
 
     Examples:
         The metrics of four sets:
@@ -121,7 +132,9 @@ class Elevater(PublishedSets):
 
     name = "elevater"
     licence = "each data set has its own; prompts: MIT"
-    citation = "Li et al., 2022, and the authors of each data set"
+    citation = (
+        "Li et al., ELEVATER, NeurIPS 2022, arXiv:2204.08790; and the authors of each data set"
+    )
     sets = ELEVATER
 
     @property

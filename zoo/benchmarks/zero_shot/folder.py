@@ -14,17 +14,23 @@ from zoo.errors import ZooError
 class ZeroShotFolder(Benchmark):
     """Zero-shot classification of custom images.
 
-    `FOLDER` has one of three formats: one folder of images per class; tar files as written by
-    CLIP_benchmark; or a Hugging Face data set (`test*.parquet` or `save_to_disk`) with a column of
-    type `ClassLabel`. Class folders are in the order of their names, or of their numbers if all are
-    numbers. If there is a folder test, val or validation, the first of these is read.
+    Each image chooses among the classes (protocol `classify`). If an image can have several
+    classes, the protocol is `map_11`. The subset has the name of the folder.
 
-    Files classnames.txt and templates.txt may have class names and prompt templates, one per line.
-    The defaults are the class names in the data and the template "a photo of a {}." The subset has
-    the name of the folder. The protocol is `classify`, or `map_11` if an image has several labels.
+    `FOLDER` has one of three formats: one folder of images per class, tar files in the format of
+    CLIP_benchmark, or a Hugging Face data set with a column of type `ClassLabel` (`test*.parquet`,
+    or a folder written by `save_to_disk`). If `FOLDER` has a subfolder test, val or validation,
+    only the first of these is read.
+
+    By default, a class has the name in the data, and its prompt is "a photo of a NAME." To use
+    other names or prompts, write them to classnames.txt or templates.txt in `FOLDER`, one per line.
+    A template has {} in place of the name. Names are in the order of the classes. Class folders are
+    sorted by name, or by number if all names are numbers. Tar files have no class names, so they
+    need classnames.txt.
 
     Args:
-        folder: The folder, a path or relative to the data root.
+        folder: The folder: an absolute path, or one relative to the working directory or the data
+            root.
 
     Examples:
         A folder of two classes:

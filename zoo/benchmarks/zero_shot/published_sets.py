@@ -19,9 +19,9 @@ from zoo.errors import ZooError, suggest_names
 
 FOLDER = "zero_shot"
 INSTRUCTIONS = (
-    f"put the images of a SET into DATA_ROOT/{FOLDER}/SET, as one folder per class, as tar files "
-    "of CLIP_benchmark (huggingface.co/clip-benchmark) or as a Hugging Face data set; or download "
-    f"them with torchvision into DATA_ROOT/{TORCHVISION}"
+    f"put the images of data set SET into DATA_ROOT/{FOLDER}/SET, as one folder per class, as tar "
+    "files of CLIP_benchmark (huggingface.co/clip-benchmark) or as a Hugging Face data set; or, if "
+    f"torchvision has the data set, download it with torchvision into DATA_ROOT/{TORCHVISION}"
 )
 
 
@@ -29,8 +29,8 @@ class PublishedSets(Benchmark):
     """Base class of benchmarks on published sets of labelled images.
 
     Args:
-        subsets: The chosen sets, None for all.
-        folders: Folders of the images if not the default ones, by set.
+        subsets: The chosen subsets, None for all.
+        folders: Folders of the images if not the default ones, by subset.
 
     Attributes:
         sets: The sets, by name.

@@ -1,4 +1,4 @@
-"""Models of transformers that score pairs of image and text, or embed both by one network."""
+"""Models of Hugging Face transformers that score images against texts."""
 
 import lazy_loader
 

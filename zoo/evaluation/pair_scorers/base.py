@@ -22,24 +22,25 @@ from zoo.support.gpu import move_module
 
 
 class PairScorer(ABC):
-    """A model of transformers on one device, in evaluation mode.
+    """Base class of models of Hugging Face transformers that score images against texts.
 
-    On a GPU it runs in the precision of its files, on a CPU in fp32.
+    The model is on one device, in evaluation mode. On a GPU, it runs in the precision of its files;
+    on a CPU, in fp32.
 
     Args:
         folder: The folder of the model: configuration, processor, and safetensors or
-            `pytorch_model.bin`. No code in it is run.
-        device: Where the model runs; None takes a GPU if there is one.
-        batch_size: How many pairs, or how many images or texts, are computed at once.
+            `pytorch_model.bin`. Code in the folder is not run.
+        device: Where the model runs; None uses a GPU if there is one.
+        batch_size: Number of pairs, images or texts per forward pass.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
 
     Attributes:
-        name: Its name in results.
-        revision: The commit of its files on the Hugging Face hub, None if they are not from there.
+        name: The model's name in results.
+        revision: The commit of the files on the Hugging Face hub; None for other files.
 
     Raises:
-        ZooError: transformers is not installed, the folder does not have this model, or the device
-            is not available.
+        ZooError: transformers is not installed, the folder does not contain a model of this class,
+            or the device is not available.
     """
 
     model_class: ClassVar[str]  # of transformers
@@ -101,8 +102,8 @@ class PairScorer(ABC):
         """Scores every image against every text.
 
         Args:
-            images: One or several, as for `zoo.Model.score`.
-            texts: One or several.
+            images: One or several images, in the forms that `zoo.Model.score` accepts.
+            texts: One or several texts.
 
         Returns:
             The scores, `[n, m]`; higher is a better match.
@@ -118,10 +119,10 @@ class PairScorer(ABC):
 
     @abstractmethod
     def score_table(self, images: list[Image.Image], texts: list[str]) -> Tensor:
-        """Returns the scores of images in RGB against texts, `[n, m]`, neither of them empty."""
+        """Returns the scores of RGB images against texts, `[n, m]`; n and m are at least 1."""
 
     def settings(self) -> dict[str, Any]:
-        """Returns the settings that scores depend on, for results."""
+        """Returns the settings on which scores depend, to be recorded in results."""
         return {}
 
     def describe(self) -> dict[str, Any]:

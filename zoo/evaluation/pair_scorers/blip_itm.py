@@ -14,14 +14,16 @@ from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
 class BlipITM(PairScorer):
     """BLIP-ITM (Li et al., 2022): the logarithm of the probability that image and text match.
 
-    Each image is encoded once per call, and the text encoder reads every pair. The logarithm ranks
-    as the probability does, without ties where that rounds to 1. Texts are cut at the length of the
-    text encoder, 512 tokens, and at 35 in BLIP's own evaluation.
+    Each image is encoded once per call; the text encoder runs once per pair. The logarithm gives
+    the same ranking as the probability, but no ties between probabilities that round to 1. Texts
+    are truncated to 512 tokens, the maximum of the text encoder. BLIP's own evaluation truncates
+    them to 35.
 
     Args:
-        folder: The folder of a BlipForImageTextRetrieval, such as Salesforce/blip-itm-base-coco.
-        device: Where the model runs; None takes a GPU if there is one.
-        batch_size: How many pairs, or images, are computed at once.
+        folder: The folder of a `BlipForImageTextRetrieval` model, such as
+            Salesforce/blip-itm-base-coco.
+        device: Where the model runs; None uses a GPU if there is one.
+        batch_size: Number of pairs or images per forward pass.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
 
     Examples:
@@ -43,7 +45,7 @@ class BlipITM(PairScorer):
         super().__init__(folder, device, batch_size, decoding)
 
     def score_table(self, images: list[Image.Image], texts: list[str]) -> Tensor:
-        """Returns log P(match) of images in RGB against texts, `[n, m]`."""
+        """Returns log P(match) of RGB images against texts, `[n, m]`."""
         patches = torch.cat(
             [
                 self._encode_images(images[start : start + self.batch_size])

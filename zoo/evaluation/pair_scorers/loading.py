@@ -16,15 +16,15 @@ def load_pair_scorer(
     device: str | torch.device | None = None,
     decoding: Decoding = AS_PUBLISHED,
 ) -> PairScorer:
-    """Loads a scorer of pairs.
+    """Loads a pair scorer.
 
     Args:
-        source: Its class, folder and arguments.
-        device: Where it runs; None takes a GPU if there is one.
+        source: The class, folder and arguments of the scorer.
+        device: Where the scorer runs; None uses a GPU if there is one.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
 
     Raises:
-        ZooError: It has no such argument, or cannot be loaded.
+        ZooError: The class does not have one of the arguments, or the model cannot be loaded.
     """
     kind: type[PairScorer] = getattr(pair_scorers, source.scorer)
     for name in source.arguments:

@@ -16,18 +16,19 @@ TEXTS_KEPT = 1 << 15  # vectors of texts that later calls use again
 
 
 class MultimodalEmbedder(PairScorer):
-    """An embedder such as Qwen3-VL-Embedding: the cosine of the last tokens' hidden states.
+    """An embedding model such as Qwen3-VL-Embedding. Scores are cosines of its vectors.
 
-    An image or a text is a message of the user, behind an instruction; its vector is the
-    last layer's state of the last token. Texts are not cut, and at 8,192 tokens in the authors'
-    code. Vectors of texts are kept for later calls, so that a gallery encodes each text once.
+    The model reads an image or a text as a user message, after an instruction. The vector is the
+    last token's hidden state in the last layer. Texts are not truncated; the authors' code
+    truncates them to 8,192 tokens. Vectors of texts are cached between calls, so that each text of
+    a benchmark is encoded once.
 
     Args:
-        folder: The folder of a Qwen3-VL-Embedding.
-        device: Where the model runs; None takes a GPU if there is one.
-        batch_size: How many images, or texts, are computed at once.
+        folder: The folder of a Qwen3-VL-Embedding model.
+        device: Where the model runs; None uses a GPU if there is one.
+        batch_size: Number of images or texts per forward pass.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
-        instruction: The message of the system.
+        instruction: The system message.
         min_pixels: Smaller images are enlarged to this number of pixels.
         max_pixels: Larger images are reduced to this number of pixels.
 
@@ -54,7 +55,7 @@ class MultimodalEmbedder(PairScorer):
         self._text_vectors: dict[str, Tensor] = {}
 
     def settings(self) -> dict[str, Any]:
-        """Returns the instruction and the limits of the size of images."""
+        """Returns the instruction and the minimum and maximum size of images."""
         return {
             "instruction": self.instruction,
             "min_pixels": self.min_pixels,
@@ -62,7 +63,7 @@ class MultimodalEmbedder(PairScorer):
         }
 
     def score_table(self, images: list[Image.Image], texts: list[str]) -> Tensor:
-        """Returns the cosines of images in RGB and texts, `[n, m]`."""
+        """Returns the cosines of RGB images and texts, `[n, m]`."""
         return self._encode(images) @ self._encode_texts(texts).T
 
     def _encode_texts(self, texts: list[str]) -> Tensor:
@@ -97,7 +98,7 @@ class MultimodalEmbedder(PairScorer):
         return F.normalize(hidden[rows, last].float(), dim=-1)
 
     def build_prompt(self, item: Image.Image | str) -> str:
-        """Returns the conversation whose last token represents an image or a text."""
+        """Returns the prompt whose last token represents an image or a text."""
         is_text = isinstance(item, str)
         content = {"type": "text", "text": item} if is_text else {"type": "image"}
         prompt: str = self.processor.apply_chat_template(

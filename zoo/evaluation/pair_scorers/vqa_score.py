@@ -19,22 +19,22 @@ ANSWER = "Yes"
 class VQAScore(PairScorer):
     """VQAScore (Lin et al., 2024): the logarithm of the probability of the answer Yes.
 
-    The probability is that of the answer's first token among all tokens, at the place where the
-    model begins to answer. The paper's code takes the geometric mean with that of the end of the
-    text for InstructBLIP and LLaVA. The logarithm ranks as the probability does, without ties where
-    that rounds to 1. A model with a chat template is asked by it; images are prepared by the
-    model's own processor.
+    The probability is that of the answer's first token, at the position where the model begins to
+    answer. For InstructBLIP and LLaVA, the paper's code instead uses the geometric mean of this
+    probability and that of the end-of-text token. The logarithm gives the same ranking as the
+    probability, but no ties between probabilities that round to 1. If the model has a chat
+    template, the question is put into it. The model's own processor prepares the images.
 
     Args:
-        folder: The folder of an InstructBLIP, LLaVA, Qwen2.5-VL or Qwen3-VL.
-        device: Where the model runs; None takes a GPU if there is one.
-        batch_size: How many pairs are computed at once.
+        folder: The folder of an InstructBLIP, LLaVA, Qwen2.5-VL or Qwen3-VL model.
+        device: Where the model runs; None uses a GPU if there is one.
+        batch_size: Number of pairs per forward pass.
         decoding: Whether the EXIF orientation and the transparency of images are applied.
-        question: The question, with {} in the place of the text.
+        question: The question, with {} as the placeholder of the text.
         answer: The answer whose probability is the score.
 
     Raises:
-        ZooError: The question has no {}, or the model's tokenizer does not have the answer.
+        ZooError: The question has no {}, or the model's tokenizer cannot encode the answer.
 
     Examples:
         >>> from zoo.evaluation.pair_scorers import VQAScore
@@ -64,11 +64,11 @@ class VQAScore(PairScorer):
         self.answer_id = ids[0]
 
     def settings(self) -> dict[str, Any]:
-        """Returns question and answer."""
+        """Returns the question and the answer."""
         return {"question": self.question, "answer": self.answer}
 
     def score_table(self, images: list[Image.Image], texts: list[str]) -> Tensor:
-        """Returns log P(answer) of images in RGB and texts, `[n, m]`."""
+        """Returns log P(answer) of RGB images and texts, `[n, m]`."""
         prompts = [self.build_prompt(text) for text in texts]
         scores = []
         for i, j in self._pair_batches(len(images), len(texts)):

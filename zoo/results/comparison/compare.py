@@ -1,4 +1,4 @@
-"""Reads runs, cuts them to their common queries, and compares them with paired tests."""
+"""Reads runs, reduces them to their common queries, and compares them with paired tests."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,29 +46,33 @@ def compare(
     excluded_from_tests: Sequence[str] = (),
     trust_code: bool = False,
 ) -> Comparison:
-    """Compares runs over the queries that all of them were asked and scored.
+    """Compares runs on the queries that all of them scored.
 
     Args:
-        runs: Folders of results, or results and folders by the names that the tables give them. The
-            others are compared with the first.
+        runs: A list of folders of results, or a mapping from names to results or folders. The
+            tables show these names. The other runs are compared with the first.
         reference_models: Models whose published results are added to the tables.
-        group: `seed` groups runs that differ only in their seeds; a mapping gives the names of the
-            runs of each group by the name of the group; with None, no runs are grouped.
-        presets: Ways of counting and averaging, or their names. Metrics are those of the first.
-        metrics: Patterns of the metrics and means to compare, such as `sugarcrepe/*`; all if empty.
-        resamples: Number of resamples of images for an interval.
+        group: `seed` groups runs that differ only in their seeds. A mapping from names of groups to
+            names of runs defines other groups. None does not group runs.
+        presets: Presets, or their names, which decide how ties count and which averages are
+            reported. Metrics of further presets are only shown if they differ from those of the
+            first.
+        metrics: Patterns of the metrics and averages to compare, such as `sugarcrepe/*`; all if
+            empty.
+        resamples: Number of resamples of images for each confidence interval.
         seed: Seed of the resamples.
         excluded_from_tests: Names of runs or groups that are shown, but excluded from the tests and
             from the choice of the best, such as the weights that the others start from.
-        trust_code: Whether results may name protocols that neither zoo nor an installed package
-            offers.
+        trust_code: Whether to run code of protocols that results name, if neither zoo nor an
+            installed package offers these protocols.
 
     Raises:
         ZooError: There are fewer than two runs to test, a run cannot be read, the runs have no case
-            in common, no two runs differ only in their seeds, or a name is unknown.
+            in common, a name is unknown, or `group` is `seed` and no two runs differ only in their
+            seeds.
 
     Examples:
-        Two functions that prefer texts with a word, on a table of one pair:
+        Two functions, of which each prefers texts with a certain word, on a table of one pair:
 
         >>> import zoo
         >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""A comparison of several runs over the same queries, and its renderings."""
+"""A comparison of several runs on the same queries, with its tables and figures."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,14 +55,14 @@ MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Several runs over the queries that all were asked and scored; prints as its tables.
+    """A comparison of runs on the queries that all of them scored. Printing it shows the tables.
 
     Attributes:
         runs: Names of the runs, or of the groups of runs.
-        lines: The rows: metrics, means and splits.
-        notes: Sentences on what was compared.
+        lines: The rows: metrics, averages, and metrics for each split by familiarity.
+        notes: Notes on what was compared and how.
         reference_models: Names of the models whose published results are shown.
-        resamples: Number of resamples of images.
+        resamples: Number of resamples of images for each confidence interval.
         seed: Seed of the resamples.
         excluded_from_tests: Names of the runs that are shown, but excluded from the tests.
     """
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def has_right_only_counts(self) -> bool:
-        """Whether tests count the queries that only one run has right (not with several seeds)."""
+        """Whether tests count queries that only one run has right (not if seeds are grouped)."""
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
         tests = (test for line in self.lines for test in line.tests_against_first())
         return seeds == 1 and any(test.right_only for test in tests)
@@ -96,7 +96,7 @@ class Comparison:
         return "".join(table.html() for table in self._tables().values())
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a record for each row and run, with its difference from the first run.
+        """Returns one record per row and run, with the run's difference from the first run.
 
         Published results are included, with their `source`.
         """
@@ -120,26 +120,26 @@ class Comparison:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """Returns the tables in Markdown, with the best in bold.
+        """Returns the tables in Markdown, with the best values in bold.
 
         Values that are not significantly worse than the best are underlined.
         """
         return "\n\n".join([*(table.markdown() for table in self._tables().values()), *self.notes])
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
-        """Returns the tables in LaTeX, as tabulars, or longtables if longer than a page.
+        """Returns the tables in LaTeX: `tabular`, or `longtable` if a table is longer than a page.
 
-        Methods and benchmarks have the names that papers print. The best value is bold only if it
-        is significantly better than those of all other tested runs. The packages that the tables
-        need, and the notes, come first as comments.
+        Methods and benchmarks have the names that papers use. The best value is bold only if it is
+        significantly better than the values of all other tested runs. Comments before the tables
+        list the LaTeX packages that they need, and the notes.
 
         Args:
-            caption: Beginning of the captions; with a caption or label, tables are floats.
-            label: Label of the tables, completed by `-metrics`, `-averages`, `-splits`, `-gaps` or
-                `-differences`.
+            caption: Beginning of the captions. With a caption or a label, the tables are floats.
+            label: Beginning of the labels, which end with `-metrics`, `-averages`, `-splits`,
+                `-gaps` or `-differences`.
 
         Raises:
-            ZooError: The label has characters that a reference cannot have.
+            ZooError: The label has characters that LaTeX does not allow in labels.
         """
         shown = _with_display_names(self)
         packages = r"\usepackage{booktabs,longtable}; an A4 page with margins of 2 cm fits six runs"
@@ -159,7 +159,7 @@ class Comparison:
         return draw_forest_figure(self.lines, self.tested_runs, self.runs)
 
     def parts(self) -> list[RenderableType]:
-        """Returns the tables and notes, to be printed."""
+        """Returns the tables and notes as objects that the library rich can print."""
         parts: list[RenderableType] = []
         for table in self._tables().values():
             parts += [table.rich(), Text("")]

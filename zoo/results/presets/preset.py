@@ -90,14 +90,14 @@ class _PresetContent(Struct, forbid_unknown_fields=True):
 
 
 class Preset(Configurable, ABC):
-    """Base class of presets: rules for right answers and definitions of means.
+    """Base class of presets: rules for which answers count as right, and definitions of means.
 
     Attributes:
         name: Unique name in results.
         description: Description in the report.
-        rules: Rules for right answers.
+        rules: Rules for which answers count as right.
         means: Means to compute.
-        benchmark_arguments: Arguments of benchmarks in `suite:NAME`, by the name of the benchmark.
+        benchmark_arguments: Arguments of the benchmarks that `suite:NAME` runs, by benchmark name.
     """
 
     name: str
@@ -149,8 +149,8 @@ class Official(_ShippedFile, PresetFile):
 class Strict(_ShippedFile, PresetFile):
     """Counts every tie as wrong, and drops wrong texts that equal the right text.
 
-    A protocol declares in `drops_identical` whether they can be dropped. Other protocols keep them,
-    and the report names these protocols.
+    Only protocols whose attribute `drops_identical` is true can drop such texts. Other protocols
+    keep them, and the report names these protocols.
     """
 
     name = "strict"
@@ -175,7 +175,7 @@ class FSCCLIP(_ShippedFile, PresetFile):
 
 
 class Capabilities(_ShippedFile, PresetFile):
-    """Computes one mean per capability of Table 10 of CS-CLIP, over the measured subsets."""
+    """Computes one mean per capability of Table 10 of CS-CLIP, over the subsets that were run."""
 
     name = "capabilities"
 

@@ -10,10 +10,10 @@ from zoo.support.configurable import Configurable
 
 
 class Reader(Configurable, ABC):
-    """Base of readers.
+    """Base class of readers.
 
-    The constructor only stores its arguments; files are opened in `samples`. Its first argument is
-    the file or folder to read, which commands pass by position.
+    The constructor only stores its arguments; `samples` opens the files. The constructor's first
+    argument is the file or folder to read, which commands pass by position.
 
     Call `read` for a list of all samples, or `checked_samples` to iterate over them.
     """
@@ -27,7 +27,7 @@ class Reader(Configurable, ABC):
         """
 
     def checked_samples(self) -> Iterator[Sample]:
-        """Yields the items of `samples` after checking their type.
+        """Yields what `samples` yields, after checking the type of each item.
 
         Raises:
             ZooError: An item is not a `Sample`.
@@ -42,7 +42,7 @@ class Reader(Configurable, ABC):
             yield sample
 
     def read(self) -> list[Sample]:
-        """Returns a list of what `checked_samples` yields.
+        """Returns the samples of `checked_samples` as a list.
 
         Raises:
             ZooError: The files are invalid, or an item is not a `Sample`.
@@ -56,7 +56,7 @@ class Reader(Configurable, ABC):
 
     @property
     def negatives_hint(self) -> str:
-        """How to give negatives to a reader that has none, for an error; empty if it cannot."""
+        """How to add negatives to files without any, for an error message; empty if impossible."""
         return ""
 
     @property

@@ -12,7 +12,7 @@ from zoo.sources.sample import Sample
 class Concatenation(Reader):
     """Reads the captions of several readers, one reader after the other.
 
-    A list of readers in `data.train` or `data.val` is read by it.
+    If `data.train` or `data.val` is a list of readers, this class reads it.
 
     Args:
         readers: The readers.
@@ -34,12 +34,12 @@ class Concatenation(Reader):
 
     @property
     def parts(self) -> tuple[Reader, ...]:
-        """The readers."""
+        """The readers; a nested concatenation is replaced by its own readers."""
         return tuple(part for reader in self.readers for part in reader.parts)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of all readers, each once."""
+        """The files of all readers, without duplicates."""
         return tuple(dict.fromkeys(file for reader in self.readers for file in reader.files))
 
     def all_splits(self) -> Reader:
@@ -47,7 +47,7 @@ class Concatenation(Reader):
         return Concatenation([reader.all_splits() for reader in self.readers])
 
     def samples(self) -> Iterator[Sample]:
-        """Yields the samples of each reader; companions are numbered over all readers."""
+        """Yields the samples of each reader; companions are numbered in the joined list."""
         start = 0
         for reader in self.parts:
             n_samples = 0

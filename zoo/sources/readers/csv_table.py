@@ -21,8 +21,8 @@ class CsvTable(Reader):
         caption_column: Column of the captions. If None, the first of title, caption, text,
             sentence, description.
         separator: Character between columns. If None, a tab if the header has one, else a comma.
-        negative_column: Column of wrong captions, for `data.source_negatives`. An empty field has
-            none. If None, no column is read.
+        negative_column: Column of wrong captions, for `data.source_negatives`. If a field is empty,
+            its caption has no negative. If None, no column is read.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class CsvTable(Reader):
 
     @property
     def negatives_hint(self) -> str:
-        """How to give negatives."""
+        """How to name the column of negatives, for an error message."""
         return "name the column of your wrong captions in negative_column"
 
     def samples(self) -> Iterator[Sample]:

@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 
 class FlickrToken(Reader):
-    """A token file of Flickr8k or Flickr30k.
+    """A caption file of Flickr8k or Flickr30k, with lines 'NAME.jpg#NUMBER<TAB>caption'.
 
-    Flickr8k's file misspells one image ('NAME.jpg.1#0'), which does not exist. It is left out with
-    a warning.
+    In Flickr8k's file, the name of one image is misspelled ('NAME.jpg.1#0'). Its captions are left
+    out with a warning.
 
     Args:
-        file: The captions.
+        file: The caption file.
         split: File with one image name per line, such as Flickr_8k.trainImages.txt; None for all
             images.
     """

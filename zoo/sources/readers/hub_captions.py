@@ -16,12 +16,13 @@ from zoo.support.text_files import strip_caption
 class HubCaptions(Reader):
     """A data set of the Hugging Face Hub whose rows have an image and one or more captions.
 
-    `datasets` downloads it once into Arrow files, from which images are read directly. A row with
-    a list of captions yields one sample per caption.
+    The library `datasets` downloads it once into Arrow files, from which images are read directly.
+    A row with a list of captions yields one sample per caption.
 
     Args:
-        name: Its name on the Hub ('owner/name'), or a local folder of Parquet files.
-        revision: Commit or tag on the Hub, which pins the version. Not used for a local folder.
+        name: The data set's name on the Hub ('owner/name'), or a local folder of Parquet files.
+        revision: Commit or tag on the Hub, which pins the version. It is required, except for a
+            local folder.
         split: The split to read.
         subset: The subset (configuration) to read, if there are several.
         image_column: Column of the images. If None, the first column of images.
@@ -43,7 +44,7 @@ class HubCaptions(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of a local folder; a data set on the Hub is pinned by its revision."""
+        """The files of a local folder; empty for a data set on the Hub, which has a revision."""
         return tuple(sorted(Path(self.name).glob("**/*.parquet")))
 
     @cached_property

@@ -23,7 +23,7 @@ class _CaptionLine(Struct):
 
 
 class JsonLines(Reader):
-    """JSON lines with the fields `image`, `caption` and optionally `negatives` and others.
+    """JSON lines with the fields `image` and `caption`, and optionally `negatives` and others.
 
     `image` is a path or an image reference such as 'coco:391895'. Optional fields are `negatives`
     (a list of wrong captions, for `data.source_negatives`), `caption_id` (default: the line number
@@ -54,7 +54,7 @@ class JsonLines(Reader):
 
     @property
     def negatives_hint(self) -> str:
-        """The field of negatives, and the fields of the first line."""
+        """How to add the field of negatives, for an error message."""
         fields = next((line for _, line in read_json_lines(self.file, dict[str, object])), {})
         return f"give the field negatives (the first line has {', '.join(fields)})"
 

@@ -59,17 +59,17 @@ class _NamedImage(Struct):
 
 
 class KarpathyJson(Reader):
-    """Karpathy & Fei-Fei's splits.
+    """Karpathy and Fei-Fei's splits of COCO, Flickr30k or Flickr8k.
 
-    The id of a caption is 'DATASET_IMGID_SENTID', as in CS-CLIP's units. A warning is logged if the
-    number of images differs from the published one.
+    The id of a caption is 'DATASET_IMGID_SENTID', as in the units that CS-CLIP's authors published.
+    A warning is logged if the number of images differs from the published one.
 
     Args:
         file: dataset_coco.json or a file with the same layout.
         splits: Splits to read. CS-CLIP trains on train and restval, 113,287 images of COCO.
 
     Raises:
-        ZooError: There is no such split.
+        ZooError: A split does not exist.
     """
 
     def __init__(self, file: Path, splits: Sequence[str] = ("train", "restval")) -> None:
@@ -91,7 +91,7 @@ class KarpathyJson(Reader):
         return KarpathyJson(self.file, SPLITS)
 
     def samples(self) -> Iterator[Sample]:
-        """Yields a sample for each sentence of the splits' images."""
+        """Yields a sample for each sentence of each image of the splits."""
         content = validate_record(
             read_json(self.file, object_hook=_without_tokens), _KarpathyFile, str(self.file), FORMAT
         )

@@ -16,11 +16,12 @@ log = logging.getLogger(__name__)
 
 
 class NegClipTsv(Reader):
-    """{train,valid}_neg_clip.tsv (Yuksekgonul et al., 2023), NegCLIP's training table.
+    """NegCLIP's train_neg_clip.tsv or valid_neg_clip.tsv (Yuksekgonul et al., 2023).
 
-    Its columns are `title`, `filepath`, `neg_caption` and `neg_image`, the last two Python lists.
-    `neg_image` has row numbers of the complete file. Row numbers that a shortened file does not
-    have are left out, counted and logged. The id of a caption is its row number, from 0.
+    The columns are `title`, `filepath`, `neg_caption` and `neg_image`; the last two contain Python
+    lists. `neg_image` lists the row numbers of hard images, from 0. If the file was shortened, row
+    numbers beyond its end are left out, and their number is logged. The id of a caption is its row
+    number, from 0.
 
     Args:
         file: The table.

@@ -21,7 +21,7 @@ _ROWS = 4096  # rows that are Python objects at a time
 class ParquetTable(Reader):
     """A Parquet file, or a folder of Parquet files, with one caption per row.
 
-    Optional columns are `caption_id` (default: the number of the row over all files, from 0),
+    Optional columns are `caption_id` (default: the row number, from 0, counted over all files),
     `image_id` and `split`. Images are paths or image references such as 'coco:391895'.
 
     Args:

@@ -114,15 +114,17 @@ def format_caption(caption: Caption) -> str:
 
 
 class PUGSpare(Reader):
-    """PUG:SPARE's images of two animals, with the caption of swapped colours as a negative.
+    """PUG:SPARE's images of two animals; the negative is the caption with swapped colours.
 
-    The splits follow BindSplit, with a random block of 3 colours by 3 animals. `train` has no
-    caption that contains a binding of the block, or whose swap does.
+    A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), the nine bindings of
+    3 random colours and 3 random animals are held out of training: `train` has no caption that
+    contains one, and no caption whose swap contains one. Of the two bindings of a caption, training
+    has seen both in `seen`, one in `partial` and none in `unseen`.
 
     Args:
-        file: PUG_SPARE.csv, in the folder that has the folders of its images.
+        file: PUG_SPARE.csv, next to the folders of its images.
         split: 'train', 'seen', 'partial' or 'unseen', None for all.
-        block_seed: The seed of the block, and of the captions of `seen`.
+        block_seed: The seed that selects the held-out bindings and the captions of `seen`.
     """
 
     def __init__(

@@ -10,14 +10,14 @@ from zoo.sources.sample import ImageRef, Sample
 
 
 class Scenes(Reader):
-    """Rendered scenes, with the attribute swap of each caption as a negative caption.
+    """Rendered scenes; the negative of a caption is the caption with swapped attributes.
 
     Args:
         folder: The folder given as `--out` of `zoo scenes render`.
         split: 'train', 'val' or another split of the folder, None for all.
 
     Raises:
-        ZooError: There is no such split.
+        ZooError: The split does not exist.
     """
 
     def __init__(self, folder: str, split: str | None = None) -> None:

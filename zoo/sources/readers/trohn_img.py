@@ -25,16 +25,17 @@ class TrohnImg(Reader):
     """TROHN-Img (Miranda et al., 2024): COCO's captions with negative captions and images.
 
     The columns are `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and
-    `negative_image`. The positive image is read from COCO. Each row yields two samples: one with
-    the id 'SHARD#ROW' and the negative caption as its negative, and one for the negative image and
-    caption, which is only used as a companion of the first.
+    `negative_image`. The positive image is read from COCO. Each row yields two samples. The first
+    is the COCO image with its caption, the negative caption as its negative, and the id
+    'SHARD#ROW'. The second is the negative image with the negative caption, which is only used as a
+    companion of the first.
 
     Args:
         path: A shard, or a folder with shards at any depth.
         split: 'train' or 'validation', according to the shards' names; None for all.
 
     Raises:
-        ZooError: There is no such split.
+        ZooError: The split does not exist.
     """
 
     def __init__(self, path: Path, split: str | None = None) -> None:
@@ -57,7 +58,7 @@ class TrohnImg(Reader):
         return TrohnImg(self.path)
 
     def samples(self) -> list[Sample]:
-        """Returns two samples for each row, the positive pair and the negative one."""
+        """Returns two samples for each row, the positive pair and the negative pair."""
         if not self.files:
             raise ZooError(
                 f"{self.path} has no {self.split or ''}*.parquet: give the folder of TROHN-Img's "

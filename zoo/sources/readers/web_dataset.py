@@ -31,18 +31,18 @@ TEXT, JSON = "txt", "json"
 
 
 class WebDataset(Reader):
-    """Tars in which the files with the same key are a sample: an image, and its caption in a .txt.
+    """Tar files in the WebDataset format: an image and its caption (.txt) have the same key.
 
-    The members are listed once, in a cached index, so that samples can be read in any order. From
-    tars of `zoo data pack`, ids, splits, negatives and companions of captions are read as well.
+    The files in each tar are listed once, in a cached index, so that samples can be read in any
+    order. Tars of `zoo data pack` also have ids, splits, negatives and companions of captions.
     Orientation and transparency of images are ignored.
 
     Args:
         path: A folder of tars, a tar, or a pattern such as 'https://host/{00000..00013}.tar'. URLs
             are read with fsspec.
         caption_field: Field of a sample's .json with the caption. If None, the .txt is the caption.
-        draw: Number of images to sample, by a hash of seed and image, so that a smaller sample is
-            part of a larger one. None for all images.
+        draw: Number of images to sample at random. With the same seed, a smaller sample is part of
+            a larger one. None for all images.
         seed: Seed of the sampling.
         splits: Splits of packed captions to read; None for all.
         tolerate_broken: Whether to leave out, count and report samples without an image or a usable
@@ -77,7 +77,7 @@ class WebDataset(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The indices of the tars, with their captions and the positions of their images."""
+        """The index files of the tars, with captions and the positions of images."""
         return tuple(self.indices_by_tar.values())
 
     def all_splits(self) -> Reader:
@@ -86,7 +86,10 @@ class WebDataset(Reader):
         return WebDataset(*settings)
 
     def samples(self) -> Iterator[Sample]:
-        """Yields a sample for each caption, in the order of the tars or of the packed source."""
+        """Yields a sample for each caption.
+
+        The order is that of the tars, or that of the original captions for tars of `zoo data pack`.
+        """
         captions = self._read()
         if self.splits is not None:
             captions = self._select_splits(captions, self.splits)

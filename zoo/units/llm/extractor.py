@@ -33,7 +33,7 @@ EntriesByQuestion = dict[tuple[str, str], JournalEntry]
 
 
 class LanguageModelExtractor(UnitExtractor):
-    """Base of extractors that prompt a language model, as in CS-CLIP, Appendix B.
+    """Base class of extractors that prompt a language model, as in CS-CLIP, Appendix B.
 
     The first stage asks for a caption's entities and relations, the second for the foils of an
     entity, the third for those of a relation. `concurrency` captions are processed at a time. The
@@ -53,8 +53,8 @@ class LanguageModelExtractor(UnitExtractor):
         retry_failed: Whether to repeat requests that failed in an earlier run.
 
     Attributes:
-        patience: The number of seconds for which the back end may accept no questions before the
-            run ends.
+        patience: How many seconds the back end may reject questions before the run ends with an
+            error.
         failed: The number of captions recorded with an error, by reason.
     """
 
@@ -85,7 +85,7 @@ class LanguageModelExtractor(UnitExtractor):
 
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[Backend]:
-        """Returns a context manager of the back end.
+        """Returns a context manager that connects to the server or loads the engine (back end).
 
         Raises:
             ZooError: A package is missing.
@@ -108,8 +108,8 @@ class LanguageModelExtractor(UnitExtractor):
     ) -> Iterator[UnitRecord]:
         """Yields the record of each caption, in order, after all questions have been asked.
 
-        If a question failed three times, the record has the other answers, and the error in its
-        source.
+        If a question failed three times, the record has the answers to the other questions, and
+        its `source` has the error.
 
         Args:
             captions: Captions, each as (caption, caption_id, image_id).

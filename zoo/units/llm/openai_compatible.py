@@ -22,18 +22,18 @@ _EXCERPT_LENGTH = 300
 
 
 class OpenAICompatible(LanguageModelExtractor):
-    """Prompts a language model on an OpenAI-compatible server with `json_schema` responses.
+    """Prompts a language model on an OpenAI-compatible server that supports `json_schema`.
 
     Args:
         model: The model's name on the server.
-        base_url: The server's address, including the version (`/v1`). By default, the environment
-            variable OPENAI_BASE_URL. If it is not set, vLLM's server on this machine, port 8000.
+        base_url: The server's address, including the version (`/v1`). By default, $OPENAI_BASE_URL.
+            If it is not set, vLLM's default address, http://127.0.0.1:8000/v1.
         timeout: The time limit of a request, in seconds.
-        patience: The run ends with an error if the server cannot be reached, or is too busy, for
-            more than this number of seconds. If a busy server states how long to wait, that time is
-            not counted.
-        extra_body: Additional fields of each request. By default, they turn off the thinking of
-            Qwen3 on vLLM's server. If a server rejects them, set `{}`.
+        patience: The maximum time, in seconds, for which the server may be unreachable or too busy.
+            After that, the run ends with an error. If a busy server states how long to wait, that
+            time is not counted.
+        extra_body: Additional fields of each request. By default, they turn off the
+            thinking mode of Qwen3 on vLLM's server. If a server rejects them, set `{}`.
         api_key_env: The environment variable that holds the API key, if the server needs one.
         **shared: The arguments of every extractor that asks a language model.
 
@@ -61,11 +61,11 @@ class OpenAICompatible(LanguageModelExtractor):
         self.api_key_env = api_key_env
 
     def inferred_arguments(self) -> dict[str, Any]:
-        """Returns the address, since the environment of another machine may differ."""
+        """Returns the server's address, which may come from an environment variable."""
         return {"base_url": self.base_url}
 
     def settings(self) -> dict[str, Any]:
-        """Returns model, prompts, temperature, length, seed and further fields."""
+        """Returns the model, the prompts and all settings that are sent with a request."""
         return {
             "model": self.model,
             "prompts": self.prompts.digest,
@@ -82,7 +82,7 @@ class OpenAICompatible(LanguageModelExtractor):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Backend]:
-        """Yields the server, whose connections are closed at the end."""
+        """Yields a client of the server, whose connections are closed at the end."""
         openai: Any = import_optional("openai", "llm")
         client = openai.AsyncOpenAI(
             base_url=self.base_url,

@@ -17,12 +17,12 @@ class VLLM(LanguageModelExtractor):
 
     Args:
         model: The model's name on the Hugging Face hub, or its folder.
-        concurrency: The number of captions processed at a time, and so the number of requests that
-            vLLM batches.
-        max_model_len: The maximum number of tokens of prompt and answer, for which vLLM reserves
-            memory.
+        concurrency: The number of captions processed at a time. It is also the maximum number of
+            requests that vLLM batches.
+        max_model_len: The maximum number of tokens of a prompt and its answer together. vLLM
+            reserves memory for them.
         chat_template: Arguments of the model's chat template. By default, they turn off the
-            thinking of Qwen3.
+            thinking mode of Qwen3.
         engine: Additional arguments of vLLM's engine, such as `tensor_parallel_size`.
         **shared: The arguments of every extractor that asks a language model.
     """
@@ -44,7 +44,7 @@ class VLLM(LanguageModelExtractor):
         self.engine = engine or {}
 
     def settings(self) -> dict[str, Any]:
-        """Returns model, prompts, temperature, lengths, seed and the engine's arguments."""
+        """Returns the model, the prompts and all settings on which the answers depend."""
         return {
             "model": self.model,
             "prompts": self.prompts.digest,

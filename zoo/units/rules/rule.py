@@ -33,11 +33,13 @@ class RuleExtractor(UnitExtractor):
     CS-CLIP, Appendix B.6.
 
     Args:
-        seed: The random seed. It and the caption determine the foils.
+        seed: The random seed of the foils.
         tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
             `TextBlobTagger`.
-        counts: A file of word counts of captions, from `zoo units count`. Foils are drawn by these
-            counts. By default, the packaged counts of COCO's and Flickr8k's captions.
+        counts: A file of word counts from `zoo units count`. Words that are frequent in it are
+            frequent in foils, too. By default, the packaged counts of COCO's and Flickr8k's
+            captions. `zoo units extract` counts the words of its captions instead if there are at
+            least 5,000 captions.
 
     Raises:
         ZooError: The file of counts cannot be read.
@@ -63,7 +65,7 @@ class RuleExtractor(UnitExtractor):
         }
 
     def extract(self, caption: str, caption_id: str, image_id: str) -> UnitRecord:
-        """Returns the units of a caption, which depend only on it, seed, tagger and counts."""
+        """Returns a caption's units. They depend only on the caption, seed, tagger and counts."""
         tokens = self.tagger.checked_tokens(caption)
         phrase_list = phrases(tokens)
         nouns = entity_phrases(phrase_list)
