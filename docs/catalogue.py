@@ -21,7 +21,7 @@ from zoo.cli.completion import DATA, SETTINGS
 from zoo.cli.flags import FLAGS
 from zoo.cli.help_pages import class_arguments
 from zoo.cli.library_internals import parser_actions, subcommand_parsers
-from zoo.cli.ls import first_comment
+from zoo.cli.ls import LISTS, first_comment
 from zoo.cli.recipes import shipped_recipes
 from zoo.cli.registry import COMMANDS, LIGHTNING, command_module
 from zoo.results.presets.preset import preset_of
@@ -43,67 +43,84 @@ METHODS_INTRO = """This page uses these terms:
 - **Pooled vector, token vector**: a tower outputs one pooled vector per image or text, and one
   vector per image patch or text token
 - **Public code**: the code that the authors of a paper published"""
-OBJECTIVES_INTRO = """An objective is the training loss. To *choose* means a softmax cross-entropy:
-in CLIP's loss, each image chooses its caption among all captions of the batch, and each caption its
-image. In *NegCLIP's loss*, each image chooses among all captions and negatives."""
+OBJECTIVES_INTRO = """An objective is the training loss. In the table, "choose" means that the loss
+is a softmax cross-entropy. In *CLIP's loss*, each image chooses its caption among all captions of
+the batch, and each caption chooses its image among all images. *NegCLIP's loss* is CLIP's loss,
+except that each image also chooses among the negatives of all captions."""
 HEADS_INTRO = """A head computes the score of an image and a text from the outputs of the two
 towers. `--head CLASS` of `zoo fit` and `zoo validate` selects a head."""
-RECIPES_INTRO = """`zoo fit --config cs_clip.yaml --data_root DATA_ROOT` trains with a recipe. An
-overlay follows the recipe: `zoo fit --config clip.yaml --config flickr8k.yaml --data_root
-DATA_ROOT`. Comments in each file list commands and known differences from the paper."""
+RECIPES_INTRO = """`zoo fit --config cs_clip.yaml --data_root DATA_ROOT` trains with a recipe.
+`DATA_ROOT` is the folder of the data. In a command, an overlay follows the recipe: `zoo fit
+--config clip.yaml --config flickr8k.yaml --data_root DATA_ROOT`. Comments in each file list
+commands and known differences from the paper."""
 MANY_RECIPES = 10
 PROTOCOLS_INTRO = """A *protocol* decides from the scores of a case whether an answer is right, and
 reports one or several metrics. A *case* is one item of a benchmark: images, texts, and which of
 them match. An image *chooses* the text with the highest score, and a text chooses the image with
 the highest score. A [preset](presets.md) decides how ties (equal scores) count.
 
-A metric has the name of its protocol, unless the rule names others. The last column is the expected
-value of the metrics for random scores, where C(n, k) is the binomial coefficient. If it is empty,
-the [pages of the benchmarks](benchmarks.md) have these values."""
+A metric has the name of its protocol, unless the rule names other metrics. The last column is the
+expected value of the metrics for random scores. If this column is empty, the [pages of the
+benchmarks](benchmarks.md) have the values. C(n, k) is the binomial coefficient."""
 PRESETS_INTRO = """\
 `--presets` of `zoo validate` selects presets. A preset decides three things:
 
 - **Ties**: whether an answer is right if the right answer and the best wrong answer have equal
-  scores. "As in the script" means that the evaluation script of a benchmark's authors decides.
+  scores. "As in the script" means that ties count as in the evaluation script of the benchmark's
+  authors.
 - **Foils that equal their caption**: whether such foils (wrong captions) are kept or dropped.
-- **Averages**: which means are reported. Most are reported only if all metrics in the mean were
+- **Averages**: which means are reported. Most means are reported only if all of their metrics were
   measured. An average *by cases* weights each subset by its number of cases.
 
-I2T is image to text, T2I is text to image, and MCQ is multiple choice. In `half_truth`, a
-*condition* is a kind of wrong detail. CS-CLIP, FSC-CLIP and The Role of Inference are
-[papers](../papers.md). vl_compo is a [toolkit](https://github.com/ytaek-oh/vl_compo), and ELEVATER
-a [toolkit](https://github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC) for zero-shot
-classification."""
+I2T is image to text, T2I is text to image, and MCQ is multiple choice. `half_truth` and
+`completion` are the two metrics of [benchmark `half_truth`](benchmarks/half_truth.md). A
+*condition* is a subset of this benchmark.
+
+CS-CLIP, FSC-CLIP and The Role of Inference are [papers](../papers.md).
+[vl_compo](https://github.com/ytaek-oh/vl_compo) is a toolkit.
+[ELEVATER](https://github.com/Computer-Vision-in-the-Wild/Elevater_Toolkit_IC) is a toolkit for
+zero-shot classification."""
 PRESET_NOTES = {
-    "strict": """Only some protocols, such as `i2t`, can drop such texts. The report names the
-others.""",
-    "cs_clip": """`suite of 16` is the mean over 16 benchmarks, from image to text. `paired 7` is
-the mean over the seven of them that have several images and several texts per case: coco_cf, cola,
-colorswap, mmvp, spec, vismin and winoground.""",
+    "strict": """Only some protocols, such as `i2t`, can drop wrong texts. If another protocol keeps
+such texts, the report names this protocol.""",
+    "cs_clip": """`suite of 16` is the mean over 16 benchmarks, with their metrics from image to
+text. `paired 7` is the mean over the seven of these benchmarks that have several images and several
+texts per case: coco_cf, cola, colorswap, mmvp, spec, vismin and winoground.""",
     "cs_clip_ablations": """Three averages have two names, one from preset `cs_clip` and one from
 these tables: `suite of 16` is `Comp I2T`, `paired 7, T2I` is `Comp T2I`, and `paired 7, group` is
-`Comp Grp`. `HT Ent` and `HT Rel` are half-truths whose wrong detail is an entity or a relation.""",
-    "vl_compo": """`comp_avg` is the mean over the 12 benchmarks. `i2t_avg` and `t2i_avg` are about
-retrieval on COCO and Flickr30k.""",
+`Comp Grp`. In `HT Ent`, the wrong detail of a half-truth is an entity. In `HT Rel`, the wrong
+detail is a relation.""",
+    "capabilities": """A *capability* is a skill that several subsets test, such as counting.
+`Entity Content`, `Relational Structure`, `Binding` and `Linguistic` are means over the capabilities
+that directly precede them in the list. `Avg of 10 capabilities` is reported only if all ten
+capabilities have a mean.""",
+    "vl_compo": """`comp_avg` is the mean over the 12 benchmarks in the list. `i2t_avg` and
+`t2i_avg` are mean recalls at 1 on COCO and Flickr30k.""",
 }
 BENCHMARKS_INTRO = """Each benchmark has a page with its files, commands and licence.
-[Benchmarks](../guides/benchmarks.md) explains how to evaluate models on them. A *foil* is a wrong
-caption. [Terms](#terms) explains further terms."""
+[Benchmarks](../guides/benchmarks.md) explains how to evaluate models on these benchmarks. In the
+table, a *case* is one item of a benchmark, and a *foil* is a wrong caption. [Terms](#terms)
+explains further terms."""
 COMMON_ARGUMENTS = (
-    "Paths of the annotations if not the default ones, by subset.",
-    "The chosen subsets, None for all.",
+    "Paths of annotation files, by subset, if they are not the default ones.",
+    "The chosen subsets; None for all.",
 )
 TERMS_LINK = "The catalogue explains [terms and columns](../benchmarks.md#terms)"
 BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 
-- **Case**: one item of a benchmark: images, texts, and which of them match. Most cases ask whether
-  a model gives a true caption a higher score than a wrong caption, which is called a *foil*.
+- **Case**: one item of a benchmark: images, texts, and which of them match.
+- **Foil**: a wrong caption. Most cases ask whether a model gives a true caption a higher score than
+  a foil.
 - **Subset**: a group of cases.
-- **Protocol**: the rule that decides which answers are right. It also defines the metrics. Each
-  subset has one of these [protocols](protocols.md).
+- **Choose**: an image chooses the text with the highest score, and a text chooses the image with
+  the highest score.
+- **Protocol**: the rule that decides which answers are right. The protocol also defines the
+  metrics. Each subset has one or several of these [protocols](protocols.md).
+- **Authors**: the authors of the benchmark, unless the page names others.
 - **Tie**: the right answer and the best wrong answer have equal scores. Pages state how ties count
-  in the authors' code. [Preset](presets.md) `official` follows that code, and `strict` counts all
-  ties as wrong.
+  in the authors' code. If this code takes the first of equal scores, the right answer wins a tie
+  only if it is listed first. [Preset](presets.md) `official` follows the authors' code, and preset
+  `strict` counts all ties as wrong.
 - **Note**: a remark that zoo prints with the results.
 - **Head**: the part of a model that computes the score of an image and a text from the outputs of
   the image tower and the text tower ([heads](methods.md#heads)).
@@ -113,23 +130,23 @@ BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 - **`MODEL`**: a [published model](../guides/published.md), such as `openai/ViT-B-32`. To evaluate
   your checkpoint instead, use `--ckpt_path`.
 - **`cases.parquet`**: the file with the results per case. Its column `group` is the category of a
-  case. It is unrelated to metric `group`.
+  case. This column is unrelated to metric `group`.
 - **vl_compo**: a [toolkit](https://github.com/ytaek-oh/vl_compo) whose authors published values of
   many models.
 
-The table of subsets has these columns:
+On these pages, the table of subsets has these columns:
 
 - **cases**: the number of cases in the published files.
 - **chance**: the expected value of a metric for random scores. If metrics have different values,
-  their names are in parentheses.
-- **published METRIC**: the [published value](../published_values.md) of OpenAI's ViT-B/32. It was
-  not measured with zoo.
+  the names of the metrics are in parentheses.
+- **published METRIC**: the [published value](../published_values.md) of OpenAI's ViT-B/32. This
+  value was not measured with zoo.
 - **file**: where zoo first searches for the annotations in `DATA_ROOT`.
 
 An empty cell means that the value is not published, or depends on the files.
 
-The last table of a page lists arguments of the benchmark. The default `null` is None. Arguments
-follow the name of the benchmark in the command:
+If a benchmark has special arguments, a second table on its page lists them. The default `null` is
+None. In a command, arguments follow the name of the benchmark:
 
 ```bash
 zoo validate --model openai/ViT-B-32 --data_root DATA_ROOT \\
@@ -147,13 +164,13 @@ a [tagger](units.md#taggers), which finds words, part-of-speech tags and phrases
 
 `EntityFoilInPlace` needs a *units file*, which `zoo units extract` writes. This file contains the
 entities of each caption ("a grey sofa") and their *foils*, which are wrong versions ("a red sofa").
-In training, give the file by `--data.units.file`. With `zoo negatives`, use `--units`.""",
+Set the file with `--data.units.file` in `zoo fit`, and with `--units` in `zoo negatives`.""",
     "positives": """A positive is a further text that is true of the image. `zoo fit
 --data.positives` selects one of these classes.""",
     "extractors": """An extractor finds the *units* of a caption: its entities ("a grey sofa") and
 relations ("two cats sleep on a grey sofa"). It also makes *foils*, which are changed units that
-should be false ("a red sofa"). `zoo units extract` writes units and foils to a *units file*. Its
-flag `--extractor` selects one of these classes.""",
+should be false ("a red sofa"). `zoo units extract` writes units and foils to a *units file*. The
+flag `--extractor` of this command selects one of these classes.""",
     "taggers": """A tagger finds words, their part-of-speech tags and phrases. The flag `--tagger`
 of `zoo units extract` and of `zoo negatives` selects one of these classes.""",
     "segments": """Segments are phrases of a text, and the text itself. A *head* is the part of a
@@ -161,24 +178,23 @@ model that computes the score of an image and a text. In evaluation, the heads `
 `ComCLIP` compare the segments of a text with the views of an image (next section). Each segment and
 each view is encoded separately. `--model.head.segments` selects one of these classes.
 
-The classes `Coarse`, `Fine` and `Triplets` use the entities and relations of a text. They are read
-from *units files*, or found by an [extractor](units.md#extractors). The examples in parentheses are
-segments of "a man in a red hat riding a brown horse".""",
+`Coarse`, `Fine` and `Triplets` use the entities and relations of a text. Entities and relations are
+read from *units files*, or found by an [extractor](units.md#extractors). The examples in
+parentheses are segments of "a man in a red hat riding a brown horse".""",
     "views": """Views are crops of an image. The heads `StructureGuided` and `ComCLIP` encode each
 view separately. `--model.head.views` selects one of these classes.""",
     "units in training": """While a model trains, this class draws units and foils from a units
 file. Its arguments are flags of `zoo fit`, such as `--data.units.n_units`. "The paper", "the public
 code", Table 16, N_u and K refer to [CS-CLIP](../methods/cs_clip.md).""",
 }
-MODELS_INTRO = """`--model` accepts these names, for example `zoo validate --model ce_clip`. It
-rejects the names in the last table.
-Weights of open_clip have other names, such as `openai/ViT-B-32` ([Published
+MODELS_INTRO = """`--model` accepts the names in the first two tables, for example `zoo validate
+--model ce_clip`. Weights of open_clip have other names, such as `openai/ViT-B-32` ([Published
 models](../guides/published.md)).
 
 - **Weights**: zoo downloads weights from Hugging Face repositories (USER/NAME). Download all other
   weights yourself, and append the file: `--model negclip:negclip.pth`. The code that reads weights
-  follows the authors' code, and was tested with generated files. Of the published files, only
-  LabCLIP's were opened.
+  follows the authors' code. Of the published files, we opened only LabCLIP's. Otherwise, we tested
+  this code only on files with random weights, which we wrote in the authors' formats.
 - **Licence**: "(code)" marks the licence of the authors' code; the weights have no separate
   licence. "open_clip's licence (code)" means that the authors' code has the licence of open_clip.
 - **Negatives** are similar but wrong captions, or images of such captions.
@@ -194,8 +210,8 @@ UNSUPPORTED_INTRO = """zoo rejects these names. To evaluate such a model, load i
 code and pass it to `zoo.evaluate` ([Any
 scorer](../guides/any_scorer.md#models-with-two-encoders))."""
 COMMANDS_INTRO = """`zoo COMMAND --help` prints the flags of a command. A *recipe* is a YAML file
-that configures a training run. Every setting of a recipe is also a flag of `zoo fit` and `zoo
-validate`: see [settings of the model](commands/settings_model.md) and [settings of the
+that configures a training run. Its settings are also flags. `zoo fit` and `zoo validate` share the
+[settings of the model](commands/settings_model.md), but have different [settings of the
 data](commands/settings_data.md). The [glossary](../glossary.md) explains further terms."""
 COMMAND_TERMS = "The [glossary](../../glossary.md) explains terms such as *run* and *preset*"
 FIT_TERMS = """Terms:
@@ -203,14 +219,14 @@ FIT_TERMS = """Terms:
 - **Recipe**: a YAML file that configures a training run
 - **Overlay**: a YAML file that changes some settings of a recipe
 - **Head**: the part of a model that computes the score of an image and a text
-- **Run**: one training or evaluation. Its files are in one folder."""
+- **Run**: one training or evaluation, whose files are in one folder
+- **Pooled vector, token vectors**: a tower (the encoder of images or of texts) outputs one pooled
+  vector per image or text, and one token vector per image patch or text token"""
 TRAINING_TERMS = """\
 - **Reader**: a class that reads caption files of one format
 - **Row**: an image of a batch with its caption and further texts
-- **Negative**: a wrong caption. **Positive**: a further true text of the image
 - **Unit**: a phrase of a caption, "a grey sofa". **Foil**: a wrong version of a unit, "a red sofa"
-- **Pooled vector, token vectors**: a tower outputs one pooled vector per image or text, and one
-  vector per image patch or text token"""
+- **Negative**: a wrong caption. **Positive**: a further true text of the image"""
 EVALUATION_TERMS = """\
 - **Case**: one item of a benchmark: images, texts, and which of them match
 - **Subset**: a group of cases
@@ -222,10 +238,11 @@ FIT_INTRO = """\
 Every setting of a recipe is also a flag: see [settings of the model](settings_model.md) and
 [settings of the data](settings_data.md). `--trainer.NAME` sets an argument of Lightning's
 `Trainer`. With `--benchmarks`, `zoo fit` evaluates the model at every validation."""
-SETTINGS_INTRO = """Every setting of a recipe is also a flag of `zoo fit` and `zoo validate`. The
-default `null` is None. A default such as `Tuning()` is a group of settings with defaults of their
-own."""
-HELP = {"Path to a configuration file.": "a YAML file with the settings below"}  # jsonargparse's
+SETTINGS_INTRO = """A setting is a key of a recipe, and also a flag. `zoo fit` and `zoo validate`
+share the settings of the model, but have different settings of the data. The default `null` is
+None. A default such as `Tuning()` is a group of settings, each of which has a default."""
+# jsonargparse's help of --ray
+HELP = {"Path to a configuration file.": "a YAML file with the `--ray.*` settings below"}
 
 
 def page(title: str, source: str, *sections: str) -> str:
@@ -445,8 +462,6 @@ def flag_rows(parser: Any) -> Iterator[list[str]]:
             continue
         shown = default_text(action.default)
         text = HELP.get(action.help, action.help)
-        if not options and action.choices:
-            text += f": {', '.join(f'`{choice}`' for choice in action.choices)}"
         if shown:  # it has a column
             text = re.sub(r" \(default: (?:%\(default\)s|[^)]*)\)", "", text)
         names = ", ".join(f"`{name}`" for name in named)
@@ -497,6 +512,9 @@ def command(name: str) -> str:
         # indented examples become a block of code
         description = declared.description.strip().replace("\n  zoo", "\n    zoo")
         sections += [f"## zoo {name} {title}" if title else "", description, listing]
+    if name == "ls":
+        rows = ([f"`{n}`", text, f"`{flag}`" if flag else ""] for n, (text, flag) in LISTS.items())
+        sections += ["These are the lists:", table("list | content | flag or command", rows)]
     return page(f"`zoo {name}`", f"the flags of the command. {COMMAND_TERMS}", *sections)
 
 
@@ -511,9 +529,8 @@ def packages() -> str:
             place = f"zoo/{name}" + ("/" if hasattr(module, "__path__") else ".py")
             file = f"{place}__init__.py" if place.endswith("/") else place
             rows.append([number, f"[`{place}`](../../{file})", paragraphs(module)[0]])
-    intro = """A package or module of `zoo/` imports only from layers with a higher number, and not
-from others in its own layer. [Architecture](../architecture.md) explains how the packages work
-together.
+    intro = """Each package or module of `zoo/` imports only from layers with a higher number.
+[Architecture](../architecture.md) explains how the packages work together.
 
 In the table, *units* are entities and relations in captions, and *foils* are wrong versions of
 units. The [glossary](../glossary.md) explains further terms."""

@@ -17,11 +17,12 @@ the known departures from the paper, and what we ran. **We ran no table at full 
 pretrained weights and complete benchmarks were not available. The column "what was run" uses these
 terms:
 
-- *Smallest form*: each model of the table was trained for 3 steps of 8 captions from random weights
-  (`zoo-tiny`), on 980 photographs of Flickr8k, with one seed if not stated otherwise. This tests
-  only that the study runs from captions to its table.
-- `small_flickr8k`: the commands with this name. Models of 5 million parameters were trained on
-  Flickr8k with CLIP's loss, and tuned with each method for 150 steps of 32 captions.
+- *Smallest form*: a test that the study runs from captions to its table. Random weights
+  (`zoo-tiny`) replace the paper's models, and 980 photographs of Flickr8k replace the paper's
+  training data. Training has 3 steps of 8 captions, and one seed if not stated otherwise.
+- `small_flickr8k`: the command below the table that contains this name. A model of 5 million
+  parameters is trained on Flickr8k with CLIP's loss, and then fine-tuned with each method for 150
+  steps of 32 captions.
 
 The commands use these names:
 

@@ -78,7 +78,7 @@ def test_its_commands_train_evaluate_and_compare_two_methods(
     (code,) = (content for language, _, content in blocks(PAGE) if language == "python")
     names: dict[str, Any] = {}
     exec(compile(code, PAGE, "exec"), names)
-    assert names["best"]
+    assert names["comparison"].lines
     for text in (latex, names["latex"]):
         assert "\\begin{tabular}" in text or "\\begin{longtable}" in text
     assert Path("methods.png").is_file()

@@ -249,7 +249,7 @@ class Model:
 
         Returns:
             For each text: its tokens, the cosine of each token with each patch (for `CrossModal`,
-            its attention to each patch), and the image as the model sees it.
+            the attention of each token to each patch), and the image as the model sees it.
 
         Raises:
             ZooError: An item is not an image or not a text, the head does not compare text tokens
@@ -325,8 +325,8 @@ def load(
         device: The device of the model. By default, a GPU if there is one, else the CPU.
         decoding: Whether the EXIF orientation and the transparency of images are applied. By
             default they are ignored, as in published scripts.
-        trust_code: Whether to run code of classes that files name, if neither zoo nor an installed
-            package offers these classes.
+        trust_code: Whether to import classes that files name but that are neither part of zoo nor
+            of an installed package. Importing them runs their code.
         backbone: Further arguments of `zoo.backbones.Backbone`, if `source` is an architecture.
 
     Returns:
@@ -509,8 +509,8 @@ def evaluate(
         benchmarks: Names, in a list or separated by commas, or Benchmark objects.
         data_root: The folder of annotations and images, or several folders.
         out: A folder for results.json and cases.parquet; None writes nothing.
-        presets: Presets decide how ties count and which averages are reported. Names, in a list or
-            separated by commas, or Preset objects.
+        presets: Presets, which decide how ties count and which averages are reported: names, in a
+            list or separated by commas, or Preset objects.
         overwrite: Whether existing results in `out` may be overwritten.
         cache: Stores the vectors of images and texts, so that later runs need not encode them
             again. None stores nothing.

@@ -74,8 +74,8 @@ class Encoded:
             index: Indices of items, `[m]`; -1 is missing.
 
         Returns:
-            The items, in the order of the indices. For -1, it is the first item, or zeros if there
-            are no items; the caller must mask it.
+            The items, in the order of the indices. A missing item is replaced by the first item, or
+            by zeros if there are no items; the caller must mask it.
         """
         # a sum over no rows gives zeros with a graph
         items = self if len(self) else self.map(lambda t: t.sum(0, keepdim=True).to(t.dtype))
@@ -116,7 +116,8 @@ class TextBank:
         hashes: Hashes of the ids, `[T]`. Equal texts have equal hashes on all ranks.
         text_count: How many texts the batch had before duplicates were removed.
         host_lengths: A copy of `lengths` on the CPU, `[T]`; None if `lengths` is on the CPU. The
-            text tower needs it there, and copying it from a GPU would wait for all queued work.
+            text tower needs the lengths on the CPU, and copying them from a GPU would wait for all
+            queued work.
     """
 
     ids: Tensor
@@ -161,7 +162,8 @@ class Batch:
         image_ids: A hash of each row's image, equal for rows with the same image, `[B]`.
         hashes: The hashes of the text bank, `[T]`.
         samples: The index of each row's sample in the data set, `[B]`.
-        primary: How many of the rows count towards the batch size; companions follow them.
+        primary: How many of the rows count towards the batch size: the first ones. Companions
+            follow them.
         bank: The text bank from which `texts` was encoded, for objectives that read token ids.
             None if stored vectors of texts were loaded.
         teacher_images: The images encoded by the teacher, if there is one.
@@ -169,7 +171,7 @@ class Batch:
         broken: References of images that could not be decoded; their rows are filling rows.
         raw_texts: The texts of the bank as strings, for objectives with a different tokenizer; ()
             if they are not available.
-        single: Whether each row is a single image, if other steps join pairs of images
+        single: Whether each row has one image, although every other batch joins two images per row
             (`data.joined: alternate`).
 
     Examples:
@@ -215,7 +217,7 @@ class Batch:
         return len(self.captions)
 
     def count_captioned_rows(self) -> Tensor:
-        """Returns how many of the rows that count towards the batch size have a caption."""
+        """Returns how many of the first `primary` rows have a caption."""
         return (self.captions[: self.primary] >= 0).sum()
 
     def with_encoded(self, images: Encoded, texts: Encoded) -> "Batch":
@@ -421,7 +423,8 @@ class TowerShapes:
         context: Maximum number of tokens of a text.
         scale: The backbone's own scale (not its logarithm).
         bias: The backbone's own bias, None if it has none.
-        cuts: Whether the padding of texts is trimmed, so that texts may have fewer tokens.
+        cuts: Whether the padding of texts is trimmed, so that texts may have fewer tokens than
+            `context`.
         vocabulary: The number of token ids of the text tower.
     """
 

@@ -16,7 +16,8 @@ class Needs:
         negatives: Whether negatives of whole captions are needed.
         positives: Whether further true texts about images are needed.
         negative_images: Whether negative images are needed.
-        generators: Names of negative generators, at least one of which is needed; () allows any.
+        generators: Names of generators of negatives, at least one of which is needed; () allows
+            any.
         units: Whether units and foils are needed.
         image_keys: The image tokens that are read.
         text_keys: The text tokens that are read.
@@ -27,10 +28,10 @@ class Needs:
             the teacher is frozen; with None, there is no teacher.
         token_ids: Whether the token ids of texts are read, which pre-encoded texts do not have.
         bias: Whether the head must have a bias.
-        views: Makes the views of an image, which evaluation encodes instead of the image. None
-            encodes the image itself.
-        segments: Makes the segments of a text, which evaluation encodes instead of the text. None
-            encodes the text itself.
+        views: Makes the views of an image, which evaluation encodes instead of the image. If None,
+            the image itself is encoded.
+        segments: Makes the segments of a text, which evaluation encodes instead of the text. If
+            None, the text itself is encoded.
     """
 
     negatives: bool = False

@@ -59,19 +59,20 @@ class Optimization(metaclass=RangedType):
         eps: The optimiser's epsilon, above 0. The default is that of CS-CLIP's public code; the
             paper does not report it.
         warmup_steps: Number of warm-up steps. Set at most one of `warmup_steps`, `warmup_epochs`
-            and `warmup_share`. Without them, there is no warm-up.
+            and `warmup_share`. If none of them is set, there is no warm-up.
         warmup_epochs: Number of warm-up epochs.
         warmup_share: Share of all steps that are warm-up, from 0 to 1.
         warmup: The shape of the warm-up: `linear` or `cosine`.
         initial_share: Learning rate of the first warm-up step, as a share of the peak, from 0 to 1.
-            If None, a linear warm-up of n steps starts at 1/n of the peak.
+            If None, it is 1/n of the peak for a linear warm-up of n steps.
         final_share: Learning rate at the end, as a share of the peak, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether to use the optimiser's fused kernel. The last digits of results differ.
-            Parameters that are sharded over GPUs always use it. A resumed run keeps its setting.
+        fused: Whether to use the optimiser's fused kernel. This changes the last digits of results.
+            The kernel is always used for parameters that are sharded over GPUs. A resumed run keeps
+            the setting with which it started.
         algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path. A
-            resumed run must have the same class.
-        arguments: Further arguments of the class, such as `{momentum: 0.9}` for SGD.
+            resumed run must use the same class.
+        arguments: Further arguments of the optimiser's class, such as `{momentum: 0.9}` for SGD.
 
     Raises:
         ZooError: Warm-up is given in more than one unit.

@@ -1,4 +1,4 @@
-"""`Scores`: computes the scores that objectives request, with images and texts of all ranks.
+"""`Scores`: computes scores for objectives, from the images and texts of all processes.
 
 Shapes: there are W ranks (processes), each with B rows, and K texts per row if there are several.
 Texts are gathered on every rank, which scores its own images against them. Scores of texts against
@@ -102,7 +102,7 @@ class Columns:
     An objective that remembers past batches builds `Columns` from its buffers.
 
     Args:
-        items: m images or texts, as prepared by the head.
+        items: m images or texts, as the head's `prepare_images` or `prepare_texts` returned them.
         exists: Which of them exist, `[m]`.
     """
 
@@ -117,11 +117,11 @@ class Scores:
         head: The head, which scores pairs.
         batch: The batch with encoded images and texts.
         mask_same_image: Whether a row's candidates exclude the true texts (captions, units) of
-            other rows with the same image.
-        mask_same_text: Whether a row's candidates exclude true texts of other rows with the same
-            words.
-        prepared_texts: What the head's `prepare_texts` returned for the batch, if it was already
-            called.
+            those other rows that have the same image.
+        mask_same_text: Whether a row's candidates exclude those true texts of other rows that have
+            the same words as the row's own text.
+        prepared_texts: What the head's `prepare_texts` returned for the batch, if it has already
+            been called.
         tokens_in_bf16: Whether text tokens and their gradients are sent between ranks in bf16.
 
     Attributes:
@@ -177,8 +177,8 @@ class Scores:
     def exists(self, rows: Tensor) -> Tensor:
         """Returns which texts exist, in the shape of `rows`.
 
-        For the same `rows`, it always returns the same tensor object. `mean` recognises it, and
-        need not count again how many texts exist on all ranks.
+        For the same tensor `rows`, the result is always the same tensor. If it is given to the
+        method `mean`, the existing texts of all ranks are not counted again.
 
         Args:
             rows: Indices into the text bank; -1 is missing.
@@ -294,7 +294,7 @@ class Scores:
             The block, `[B, m]`, without matches.
 
         Raises:
-            ZooError: The texts were not prepared by this head.
+            ZooError: The texts do not have the form that the head's `prepare_texts` returns.
         """
         self._refuse_other(texts.items, self._texts, "text_columns")
         logits = answers.block(self.head, self._images, texts.items)
@@ -311,7 +311,7 @@ class Scores:
             The block, `[B, m]`, without matches.
 
         Raises:
-            ZooError: The images were not prepared by this head.
+            ZooError: The images do not have the form that the head's `prepare_images` returns.
         """
         self._refuse_other(images.items, self._images, "image_columns")
         logits = answers.block(self.head, images.items, self._texts.rows(rows)).T
@@ -379,8 +379,8 @@ class Scores:
             teacher: Whether to return the teacher's vectors.
 
         Returns:
-            The vectors in at least fp32, `[..., D]`. For a missing text, it is the vector of
-            another text, which the caller must mask.
+            The vectors in at least fp32, `[..., D]`. A missing text is replaced by another text,
+            which the caller must mask.
         """
         texts = self.batch.teacher_texts if teacher else self.texts
         if texts is None:
@@ -428,15 +428,16 @@ class Scores:
     def mean(self, values: Tensor, valid: Tensor) -> Tensor:
         """Computes this rank's contribution to a mean over all ranks, times W.
 
-        DDP averages gradients over ranks. The factor W makes this average the gradient of the mean.
+        DDP averages gradients over ranks, which divides their sum by W. The factor W cancels this
+        division.
 
         Args:
             values: The values, `[B]` or another shape.
             valid: Which of them count, in the same shape.
 
         Returns:
-            The contribution, a scalar. If no value is valid, it is 0, but has a graph for the
-            backward pass.
+            The contribution, a scalar. If no value is valid, it is 0, with a graph for the backward
+            pass.
         """
         count = self.count(valid).to(values.dtype).clamp(min=1)
         return torch.where(valid, values, torch.zeros_like(values)).sum() * (
@@ -493,10 +494,11 @@ class Scores:
         """Finds captions of other rows that are false negatives of a row.
 
         Returns:
-            Masks of rows against captions of all ranks, `[B, W B]`. The dictionary has two masks:
-            `same_image` for captions of the same image, and `same_text` for captions with the same
-            words. The last mask is true for existing captions of other rows. A false negative is
-            true in it and in one of the first two.
+            Three masks of rows against captions of all ranks, `[B, W B]`. The dictionary has the
+            masks `same_image` (the caption belongs to the same image) and `same_text` (the caption
+            has the same words). The third mask is true if the caption exists and belongs to another
+            row. A caption is a false negative of a row if the third mask is true and at least one
+            of the others is.
         """
         captions = self.batch.captions
         same_image, same_text, is_other = self._same_image_and_text_masks(

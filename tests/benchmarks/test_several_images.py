@@ -139,7 +139,7 @@ def test_without_its_file_a_benchmark_says_how_to_get_it(sample: Sample, tmp_pat
     refused(error.value, sample.benchmark.name, "DATA_ROOT")
     for subset in read_benchmark(sample.benchmark, [tmp_path]).missing_subsets:
         hub = sample.benchmark.hub
-        assert (hub is not None and hub.gated) == ("accept its licence" in subset.instructions)
+        assert (hub is not None and hub.gated) == ("accept the licence at" in subset.instructions)
 
 
 @of_files

@@ -68,7 +68,7 @@ def test_shards_are_read_in_order_and_a_small_count_is_noted(tmp_path):
 
 def test_without_files_it_is_absent_and_says_that_it_is_gated(tmp_path):
     (part,) = Winoground().read(tmp_path).missing_subsets
-    assert "accept its licence" in part.instructions
+    assert "accept the licence" in part.instructions
 
 
 def test_a_file_of_another_place(tmp_path):

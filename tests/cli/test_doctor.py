@@ -86,7 +86,7 @@ def test_the_page_says_what_is_there_and_how_to_get_the_rest(roots, capsys, monk
     assert main(["--data_root", *map(str, roots), "--benchmarks", "sugarcrepe,winoground"]) == 0
     page = capsys.readouterr().out
     assert "3 of 2,062" in page
-    assert "accept its licence" in page
+    assert "accept the licence" in page
     command = f"`zoo data get sugarcrepe --data_root {roots[0]}`"
     assert f"coco: 2; {command}, or put it under a data root in" in page
 

@@ -88,7 +88,7 @@ def test_an_average_has_the_figures_of_its_own_preset_a_row_for_each_source() ->
     assert "Table 9" in table.preamble[2]
     under_another = published_table(["negclip"], "cs_clip", [], [average("cs_clip", "sugarcrepe")])
     assert [row[3:] for row in under_another.rows] == [("82.5", "[1]")]
-    assert "but scores them by the official rules" in under_another.preamble[1]
+    assert "but scores them by each benchmark's official rules" in under_another.preamble[1]
 
 
 def test_published_figures_are_shown_again_and_enter_no_average(root: Path, tmp_path: Path) -> None:

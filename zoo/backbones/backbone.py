@@ -79,24 +79,25 @@ class Backbone(Configurable, nn.Module):
         name: The architecture: a name of `zoo ls backbones`, or the path of a JSON file in
             open_clip's format; `ViT-B-32-quickgelu` if None.
         pretrained: The weights: a tag of open_clip (such as `openai`), a file, a folder, or
-            `hf-hub:USER/NAME`. None draws random weights. A file is a checkpoint of zoo, or a state
-            dict with open_clip's parameter names, which may be nested or have a prefix. A folder is
-            that of a run, or of a model of open_clip or Hugging Face. Only the backbone of a
-            checkpoint is used, with its adapters merged. For a file in another format, set this to
-            a class of `zoo ls published_weights`, whose argument `path` is the file.
-        activation: The activation function in the towers: `gelu` or `quickgelu`. None takes the one
-            that the weights file records, or else that of the architecture. Set it if an error
-            reports that weights and architecture have different activations, or that the weights do
-            not record theirs.
+            `hf-hub:USER/NAME`. If None, the weights are random. A file is a checkpoint of zoo, or a
+            state dict with open_clip's parameter names. The state dict may be nested, and its names
+            may have a prefix. A folder contains a run, or a model of open_clip or Hugging Face. Of
+            a checkpoint, only the backbone is used, with its adapters merged. For a file in another
+            format, set this to a class of `zoo ls published_weights`, and the argument `path` of
+            the class to the file.
+        activation: The activation function in the towers: `gelu` or `quickgelu`. If None, the one
+            that the weights file records is used, or else that of the architecture. Set this if an
+            error reports that weights and architecture have different activations, or that the
+            weights do not record their activation.
         preprocess: Changes to open_clip's preprocessing of images, by key: `mean`, `std`,
-            `interpolation`, `resize_mode`, `fill_color`, `mode`. Keys that are not given keep the
-            values of the tag or file, or else open_clip's defaults. The size is always that of the
-            image tower.
+            `interpolation`, `resize_mode`, `fill_color`, `mode`. A key that is not given keeps the
+            value of the weights, or else open_clip's default. The image size cannot be changed: it
+            is always that of the image tower.
         tuning: What is trained: towers, adapters, statistics of BatchNorm.
         text: How texts become token ids: tokenizer, context length, padding.
-        augmentation: Random augmentation of training images. If None, they are prepared as in
-            evaluation, which CS-CLIP's public code also does.
-        compute: How the towers run, such as in chunks or compiled.
+        augmentation: Random augmentation of training images. If None, training images are prepared
+            as in evaluation. CS-CLIP's public code also does this.
+        compute: How the towers run, for example in chunks or compiled.
 
     Raises:
         ZooError: A name is unknown, a file does not fit, an argument is out of its range, or the
@@ -266,7 +267,7 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def trims_padding(self) -> bool:
-        """Whether the padding of texts is trimmed to the shortest allowed length.
+        """Whether texts are padded only to the shortest allowed length that holds them.
 
         This does not change results, since it is only done for towers that ignore padding.
         """
@@ -377,7 +378,7 @@ class Backbone(Configurable, nn.Module):
     def refuse_tokens_of_dropped_patches(self, image_keys: frozenset[TokenKey]) -> None:
         """Raises an error if training would read image tokens while patches are dropped.
 
-        The remaining tokens would not have known positions.
+        The positions of the remaining tokens would be unknown.
 
         Args:
             image_keys: The requested image tokens.
@@ -433,8 +434,8 @@ class Backbone(Configurable, nn.Module):
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes the texts of a bank.
 
-        All texts have as many tokens as the longest text after trimming. Masks are true from the
-        first token to the end token, both included.
+        Each text gets as many token vectors as the longest text has after trimming. Masks are true
+        from the first token to the end token, both included.
 
         Args:
             bank: Token ids and lengths of T texts.
@@ -503,7 +504,7 @@ class Backbone(Configurable, nn.Module):
         )
 
     def tower_of_parameter(self, parameter_name: str) -> Literal["image", "text"]:
-        """Returns the tower that has a parameter; the temperature counts as the text tower's."""
+        """Returns the tower of a parameter. The temperature belongs to the text tower."""
         return "image" if parameter_name.startswith("model.visual.") else "text"
 
     def freeze_unused(

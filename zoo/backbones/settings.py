@@ -18,19 +18,21 @@ class Tuning(metaclass=RangedType):
     """Which parts of a backbone are trained.
 
     Args:
-        towers: Which towers are trained: `both`, `image`, `text` or `none`. The others are frozen,
-            except for `image_groups` and `text_groups`. Temperature and bias are parameters of the
-            head, so those of the open_clip model are always frozen.
-        lora: LoRA adapters for the towers that `towers` selects. They are trained instead of the
-            weights. None trains the weights. Adapters need the extra `clip-zoo[hf]`.
+        towers: Which towers are trained: `both`, `image`, `text` or `none`. A tower that is not
+            trained is frozen, except for its last layers if `image_groups` or `text_groups` selects
+            them. The temperature and the bias of the open_clip model are always frozen, since the
+            head has its own.
+        lora: LoRA adapters for the towers that `towers` selects. The adapters are trained instead
+            of the weights. If None, the weights are trained. Adapters need the extra
+            `clip-zoo[hf]`.
         batch_norm: Whether the statistics of BatchNorm are `frozen` or `updated` in training.
             Towers with BatchNorm cannot combine `updated` with `compute.chunk` or
             `compute.checkpoint_blocks`.
         image_groups: Number of groups of layers to train at the end of the image tower, if `towers`
-            leaves this tower out. Groups are counted from the output. In open_clip's own ViT, the
-            first group is the projection, the second is the last block with the final norm, and
-            each further group is one block. In towers of timm, timm defines the groups. None trains
-            no group.
+            does not select this tower. Groups are counted from the output. In open_clip's own ViT,
+            the first group is the projection, the second is the last block with the final norm, and
+            each further group is one block. In towers of timm, timm defines the groups. If None, no
+            group is trained.
         text_groups: The same as `image_groups`, for the text tower.
 
     Examples:
@@ -92,23 +94,24 @@ class TextInput(metaclass=RangedType):
     """How texts become token ids.
 
     Args:
-        tokenizer: The folder of a saved Hugging Face tokenizer. None takes the one that a
-            checkpoint of zoo was trained with, or else that of the architecture.
+        tokenizer: The folder of a saved Hugging Face tokenizer. If None, the tokenizer with which a
+            checkpoint of zoo was trained is used, or else that of the architecture.
         context_length: Maximum number of tokens per text, from 3 to 65,536. The position embeddings
-            of the weights are interpolated to this length. None takes the context length of the
-            published weights, or else of the architecture.
-        lengths: Lengths in tokens to which texts are padded, in addition to the context length.
-            Each text is padded to the shortest length that holds it. With an empty list, all texts
-            are padded to the context length, as in open_clip. Text towers whose output depends on
-            the padding, such as SigLIP's, ignore this setting.
-        kept_positions: Number of position embeddings, from the first, that stay unchanged if
+            of the weights are interpolated to this length. If None, the context length of the
+            published weights is used, or else that of the architecture.
+        lengths: Lengths in tokens to which texts are padded; the context length is always one of
+            them. Each text is padded to the shortest length that holds it. With an empty list, all
+            texts are padded to the context length, as in open_clip. Text towers whose output
+            depends on the padding, such as SigLIP's, ignore this setting.
+        kept_positions: Number of position embeddings at the start that stay unchanged if
             `context_length` is longer than in the weights. The others are interpolated. Long-CLIP
-            keeps 20 of 77 for a length of 248. None interpolates all, as open_clip does.
-        max_groups: Maximum number of different `lengths` per batch. The text tower runs once per
-            length. None is 2 on a GPU, where small passes save no time, and no limit on a CPU.
+            keeps 20 of 77 for a length of 248. If None, all are interpolated, as in open_clip.
+        max_groups: Maximum number of `lengths` that are used per batch. The text tower runs once
+            per length. If None, there is no limit on a CPU, and the limit is 2 on a GPU, where more
+            passes with fewer texts save no time.
 
     Examples:
-        Texts of up to 16 tokens, which are cut to 8 tokens if they fit:
+        Texts of up to 16 tokens. Those that fit into 8 tokens are padded only to 8:
 
         >>> from zoo.backbones import Backbone, TextInput
         >>> backbone = Backbone("zoo-tiny", text=TextInput(context_length=16, lengths=[8]))
@@ -171,23 +174,24 @@ class Compute(metaclass=RangedType):
     """How the towers are run, which affects memory and time, and only the last digits of results.
 
     Args:
-        chunk: Number of images that the image tower encodes at once. Texts are encoded in chunks,
-            too, which have about as many tokens as these images have patches. Trained towers use
-            activation checkpointing per chunk: they need the memory of only one chunk, run the
-            forward pass twice and compute the same gradients. None encodes the whole batch at once.
+        chunk: Number of images that the image tower encodes at once. Texts are also encoded in
+            chunks: a chunk of texts has about as many tokens as a chunk of images has patches.
+            Trained towers use activation checkpointing per chunk: they need the memory of only one
+            chunk, run the forward pass twice and compute the same gradients. If None, the whole
+            batch is encoded at once.
         compile: A backend of `torch.compile`, such as `inductor`, or a mode of `inductor`
             (`reduce-overhead`, `max-autotune`, `max-autotune-no-cudagraphs`). Only the blocks of
-            both towers are compiled. None compiles nothing.
+            the two towers are compiled. If None, nothing is compiled.
         channels_last: Whether the convolutions of the image tower use the channels-last memory
-            format. The last digits of results differ.
+            format. This changes the last digits of results.
         packed: Whether the texts of a batch are packed into one sequence without padding, instead
-            of being grouped by length. The last digits of results differ. This needs one of
-            open_clip's own text towers. Its output must not depend on the padding, and it must not
-            be compiled or have adapters on attention.
+            of being grouped by length. This changes the last digits of results. Packing needs one
+            of open_clip's own text towers. The output of the tower must not depend on the padding.
+            The tower must not be compiled, and must not have adapters on attention.
         checkpoint_blocks: Whether the backward pass recomputes the activations of each block,
-            instead of storing them. This needs less memory and about a third more operations, and
-            computes the same gradients. With `chunk`, the activations of each chunk are recomputed
-            block by block.
+            instead of storing them. This needs less memory and about a third more operations; the
+            gradients are the same. With `chunk`, the activations of each chunk are recomputed block
+            by block.
 
     Examples:
         Vectors do not depend on the size of chunks:

@@ -65,7 +65,7 @@ def check_subsets(
 
     Args:
         benchmark: The name of the benchmark.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
         known: The subsets of the benchmark.
 
     Returns:

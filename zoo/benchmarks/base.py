@@ -38,16 +38,16 @@ class Case:
         id: The case's id, unique within the subset.
         group: The group of the case in a macro average over groups, such as its relation or
             attribute pair; None if there are no groups.
-        right_listed_first: Whether the official script lists the right answer first, so that its
-            argmax counts a tie as right.
+        right_listed_first: Whether the official script lists the right answer first, so that the
+            script's argmax counts a tie as right.
         argmax: Whether the official script takes the first of the highest scores, with the answers
             in the same order as here. A tie is then right if the right answer comes first.
         query_texts: The queries, if they are texts instead of images. They are compared with
             `texts`.
         prompts: The prompts of each text. The mean of their vectors is compared with the images in
             place of the text. Empty if the texts themselves are compared.
-        partners: Images that are not compared, but the case is only scored if at least one of them
-            exists. Empty if the case needs only `images`.
+        partners: Images that are not compared. The case is only scored if at least one of them
+            exists. Empty if there is no such condition.
 
     Examples:
         A case of an image, a caption and a foil, and its outcome if the scores are 0.3 and 0.2:
@@ -99,8 +99,8 @@ class Case:
     def is_gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
-        Such a case is scored on those of its images that exist, and so is a case whose protocol has
-        `by_image`. Any other case is only scored if all its images exist.
+        Such a case (gallery) is scored on those of its images that exist. This also holds for a
+        case whose protocol sets `by_image`. Any other case is only scored if all its images exist.
         """
         return isinstance(self.resolved_protocol, Recall)
 
@@ -168,10 +168,10 @@ class Contents:
         missing_subsets: The subsets whose files are missing.
         notes: Notes for the report, such as the tagger and the seed, by the name of the note.
         baselines: Results of text-only baselines, which never see the image, in per cent.
-        uncroppable_images: Images that exist but whose boxes cannot be cropped; set by
-            `resolve_case_images`.
+        uncroppable_images: Images that exist but whose boxes cannot be cropped; set when images are
+            searched.
         limits: The number of cases to keep, by subset, if the official script only takes the first
-            cases whose images it finds. `resolve_case_images` removes the others.
+            cases whose images it finds. The other cases are removed when images are searched.
     """
 
     cases: list[Case]

@@ -44,15 +44,16 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 
 
 class BiSCoR(PublishedBenchmark):
-    """BiSCoR-Ctrl: two scenes with exchanged colour, size, material or quantity (4,000 cases).
+    """BiSCoR-Ctrl: two scenes whose objects swap colour, size, material or number (4,000 cases).
 
-    A case has two rendered images, each with a caption. Both show the same scene. In the second,
-    objects have exchanged their colour, size, material or number. The protocol is `group`, and a
-    tie is wrong. zoo's code was written without the published files, which were not available.
+    A case has two rendered images, each with a caption. Both images show the same scene, but in the
+    second image, objects have exchanged their colours, sizes, materials or numbers. The protocol is
+    `group`, and a tie is wrong. zoo's code for this benchmark was written without access to the
+    published files.
 
     Args:
-        files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, None for all.
+        files: Paths of annotation files, by subset, if they are not the default ones.
+        subsets: The chosen subsets; None for all.
         split: `test` or `development`. Each has 1,000 cases per subset.
 
     Examples:

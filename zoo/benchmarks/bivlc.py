@@ -37,13 +37,13 @@ class _BiVLCRow(Struct):
 
 
 class BiVLC(PublishedBenchmark):
-    """BiVLC: an image and its caption, and a foil with an image generated for it (2,933 cases).
+    """BiVLC: a caption with its image, and a foil with a generated image (2,933 cases).
 
     Captions and foils are SugarCrepe's, with changes in wording. The protocol is `directed`, and a
-    tie is wrong. Metric `text` (I2T in the paper) is right if both images choose their texts,
-    `image` (T2I) if both texts choose their images, and `group` if `text` and `image` are right.
-    Each other metric counts one choice: by the original image (`i_pos2t`), the generated image
-    (`i_neg2t`), the caption (`t_pos2i`) or the foil (`t_neg2i`).
+    tie is wrong. Metric `text` (I2T in the paper) requires that both images choose their texts.
+    Metric `image` (T2I) requires that both texts choose their images. Metric `group` requires all
+    four choices. Each other metric counts one choice: that of the original image (`i_pos2t`), of
+    the generated image (`i_neg2t`), of the caption (`t_pos2i`) or of the foil (`t_neg2i`).
 
     The published values are computed from the authors' results per case. Over all cases, ViT-B/32
     reaches 75.8 % (`text`), 52.4 % (`image`) and 49.1 % (`group`). The annotation files include the

@@ -40,12 +40,12 @@ class BLA(PublishedBenchmark):
 
     The subsets are `ap` (active and passive voice), `co` (coordination) and `rc` (relative
     clauses). An entry of a file has an image, two true captions and two false captions. zoo makes
-    two cases from an entry, each with a true and a false caption of the same form. The protocol is
-    `i2t`, and a tie is wrong.
+    two cases from an entry. Each case has a true and a false caption of the same form. The protocol
+    is `i2t`, and a tie is wrong.
 
     Cases and protocol are those of the CS-CLIP paper (Kargi et al., 2026). The code of BLA's
     authors ranks all four captions and reports no accuracy. Images are from Visual Genome. Entries
-    without an image or captions are left out, and a note reports their number.
+    without an image or without captions are left out, and a note reports their number.
 
     Examples:
         An entry makes two cases:

@@ -50,18 +50,18 @@ class _Annotation(Struct):
 class CCNeg(PublishedBenchmark):
     """CC-Neg: a photograph from the web, its caption and a negation of the caption (40,000 cases).
 
-    A language model wrote the negations. zoo removes their commas, as the authors' code does. The
-    cases are the last 40,000 entries of the file. The authors trained their model, CoN-CLIP, on the
-    other entries. The protocol is `i2t`. The authors' code lists the caption first and takes an
-    argmax, so a tie is right.
+    A language model wrote the negations. As in the authors' code, zoo removes the commas of the
+    negations. The cases are the last 40,000 entries of the file. The authors trained their model,
+    CoN-CLIP, on the other entries. The protocol is `i2t`. The authors' code lists the caption first
+    and takes an argmax, so a tie is right.
 
-    A negation contains a word such as "no", "not" or "without", so a rule can reject it without the
-    image. Therefore compare `i2t` with the text-only baselines, which zoo prints with the results.
-    They are accuracies of guesses without the image.
+    A negation contains a word such as "no", "not" or "without", so a rule can reject the negation
+    without the image. Therefore compare `i2t` with the text-only baselines, which zoo prints with
+    the results. The baselines are accuracies of guesses without the image.
 
-    zoo expects the images in `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. The
-    published file was not available, so zoo's code follows the format in the authors' code. The
-    file is a pickle, and zoo reads it without executing any code in it.
+    zoo expects the images in `cc_neg/ccneg_images/cc3m_subset_images_extracted_final`. zoo's code
+    for the annotation file was written from the authors' code, without access to the file. The file
+    is a pickle, and zoo reads it without executing any code in it.
 
     Examples:
         The caption comes first, and an argmax over equal scores takes it:

@@ -33,11 +33,13 @@ class _CounterfactualLine(Struct):
 class COCOCounterfactuals(PublishedBenchmark):
     """COCO-Counterfactuals: 17,410 pairs of generated images, whose captions differ in a noun.
 
-    An example is a caption of COCO, the caption with another noun, and an image generated for each.
-    Subset `pairs` has one case per example. Its protocol is `group`, and a tie is wrong. Subset
-    `retrieval` has protocol `retrieval`, among all images and captions of 30 % of the examples. Its
-    number of cases in the table is the number of images. zoo expects the images in folder `images`
-    next to the annotations.
+    An example has two captions: a caption of COCO, and the same caption with another noun. Each
+    caption has an image that was generated for it. zoo expects the images in folder `images` next
+    to the annotations.
+
+    Subset `pairs` has one case per example. The protocol is `group`, and a tie is wrong. Subset
+    `retrieval` has protocol `retrieval`, among all images and captions of 30 % of the examples. In
+    the table, the number of cases of `retrieval` is the number of images.
 
     Papers with values of `retrieval` do not describe how they sampled the examples. zoo takes the
     examples with the lowest hash of seed and id, so that all users have the same sample. The values
@@ -45,8 +47,8 @@ class COCOCounterfactuals(PublishedBenchmark):
 
     Args:
         seed: Seed of the sample for subset `retrieval`.
-        files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, None for all.
+        files: Paths of annotation files, by subset, if they are not the default ones.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         A pair of generated images, which differ in what runs:

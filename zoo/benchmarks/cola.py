@@ -19,8 +19,9 @@ class COLA(PublishedBenchmark):
     """COLA, multi-object: two images, and two captions with different attributes (210 cases).
 
     The protocol is `group`, and a tie is wrong. COLA's authors report metric `image`: each caption
-    has to prefer its image. In 200 cases, the two captions do not consist of the same words. The
-    published values are from the CS-CLIP paper (Kargi et al., 2026). Images are from Visual Genome.
+    has to choose its image. In 200 of the 210 cases, the two captions do not consist of the same
+    words. The published values are from the CS-CLIP paper (Kargi et al., 2026). Images are from
+    Visual Genome.
 
     Examples:
         Scores that give each text its image, but not each image its text:

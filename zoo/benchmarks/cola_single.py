@@ -24,15 +24,17 @@ Flags = tuple[int, ...]
 
 
 class COLASingle(PublishedBenchmark):
-    """COLA, single-object: which images show an object with the attributes in a text?
+    """COLA, single-object: which images show an object with the attributes that a text names?
 
-    A case is a text and the images that the file marks as hard for this text. Some of these images
-    match the text, and should score above the others. The protocol is `ap`: its mean over texts is
-    the mean average precision, which the authors report. As in their script, a text is left out if
-    none of its hard images matches it. A note reports the number of such texts. Images are from
-    Visual Genome (`gqa`), CLEVR (`clevr`) and COCO (`paco`).
+    A case is a text, and the images that the annotation file marks as hard for this text. Some of
+    these images match the text, and should score above the others. The protocol is `ap`. The mean
+    of metric `ap` over all texts is the mean average precision, which the authors report. As in the
+    authors' script, a text is left out if none of its hard images matches the text. A note reports
+    the number of such texts. Images are from Visual Genome (`gqa`), CLEVR (`clevr`) and COCO
+    (`paco`).
 
-    zoo's code was written from the authors' script and web page, without the benchmark's files.
+    zoo's code was written from the authors' script and web page, without access to the published
+    files.
 
     Examples:
         The average precision of a text, for which the first and the third image are right:

@@ -51,25 +51,25 @@ class _ColorFoilRow(Struct):
 
 
 class ColorFoil(PublishedBenchmark):
-    """ColorFoil: a caption of COCO against the same caption with other colours, sampled by zoo.
+    """ColorFoil: a caption of COCO, and a foil with other colours, which zoo samples.
 
     The authors publish a script that samples foils, but no foils. zoo samples foils for the
     captions of COCO's val2017 once, with a seed, and saves them to a file that you can share. To
     use the foils of another run, save the file of that run as `colorfoil/colorfoil.jsonl` in
-    `DATA_ROOT`, or give its path in argument `files`. Each image has at most one case, from its
-    first caption with a colour. The protocol is `i2t`, and a tie is wrong.
+    `DATA_ROOT`, or give its path in argument `files`. Each image has at most one case, with the
+    first of its captions that contains a colour. The protocol is `i2t`, and a tie is wrong.
 
-    zoo replaces each word that is one of CSS3's 147 colour names with one of the authors' ten
-    colours. If a word occurs several times in a caption, it is always replaced with the same
-    colour. The authors' script also replaces parts of words ("redhead"), and zoo does not. The
-    script makes about 2,500 cases.
+    zoo replaces each word that is one of CSS3's 147 colour names. The new word is one of the ten
+    colours in the authors' script. If a word occurs several times in a caption, all occurrences get
+    the same new word. The authors' script also replaces parts of words, such as "red" in "redhead".
+    zoo does not. The authors' script makes about 2,500 cases.
 
     Args:
         seed: Seed of the replacement colours.
-        folder: The folder where foils are saved. By default, your cache folder.
-        files: For subset `colorfoil`, the path of COCO's captions if not the default one, or of a
-            file of foils (.jsonl) from another run.
-        subsets: The chosen subsets, None for all.
+        folder: The folder where zoo saves the foils. By default, your cache folder.
+        files: For subset `colorfoil`, the path of COCO's captions, if it is not the default one, or
+            the path of a file of foils (.jsonl) that another run saved.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         A foil is made from COCO's captions and saved in a folder:

@@ -36,11 +36,12 @@ class _ColorSwapEntry(_ColorSwapRow):
 class ColorSwap(PublishedBenchmark):
     """ColorSwap: two images, and two captions of the same words with exchanged colours (300 cases).
 
-    The protocol is `group`, and a tie is wrong. The Parquet files on the hub include the images.
-    The images of the authors' archive have to be next to `test.json`.
+    The protocol is `group`, and a tie is wrong. The Parquet files on the Hub include the images. If
+    you use the authors' archive, its images have to be next to `test.json`.
 
-    The CS-CLIP paper (Kargi et al., 2026) has other values for ViT-B/32 (60.7, 72.7 and 45.0 %).
-    They are not comparable, because they use only one caption or one image per case.
+    The CS-CLIP paper (Kargi et al., 2026) reports other values for ViT-B/32: 60.7, 72.7 and 45.0 %.
+    They are not comparable with the values in the table, because the paper's protocol uses only one
+    caption or one image per case.
 
     Examples:
         Scores that always prefer the first image and the first caption:

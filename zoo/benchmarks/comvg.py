@@ -30,9 +30,9 @@ class _ComVGRow(Struct):
 class ComVG(PublishedBenchmark):
     """ComVG: a sentence, and two images that differ in subject, verb or object (5,400 cases).
 
-    The sentence chooses between the two images, as in `svo_probes`. The images are 524 photographs
-    of Visual Genome. The protocol is `t2i`, and a tie is wrong. In the published file, 78 rows
-    repeat another row. In 75 rows, the right image is the wrong image of another row with the same
+    The sentence has to choose its image, as in `svo_probes`. The images are 524 photographs of
+    Visual Genome. The protocol is `t2i`, and a tie is wrong. In the published file, 78 rows repeat
+    another row. In 75 rows, the right image is also the wrong image in another row with the same
     sentence. Notes report these numbers per subset.
 
     Examples:

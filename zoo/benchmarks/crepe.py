@@ -57,24 +57,27 @@ class CREPE(PublishedBenchmark):
     """CREPE: long captions (productivity), and seen or unseen word combinations (systematicity).
 
     A case has a region of an image (a box), a caption of this region, and foils. The protocol is
-    `i2t`, which is the authors' recall at 1. Their script lists the caption first and sorts by
-    score, so a tie is right.
+    `i2t`, which is the authors' recall at 1. The authors' script lists the caption first and sorts
+    by score, so a tie is right.
 
     Subsets `atom`, `swap` and `negate` test productivity. In `atom`, a foil replaces a part of the
-    caption. In `swap`, most foils exchange two parts. In `negate`, a foil adds a negation. As a
-    negation makes a text longer, the shortest text is nearly always right in `negate`. The
-    complexity of a caption, from 4 to 12, is its number of objects, attributes and relations. Each
-    subset has one file per complexity, and the table names the first. Column `group` of
+    caption. In `swap`, most foils exchange two parts. In `negate`, a foil adds a negation. This
+    makes the foil longer, so the shortest text of a case is nearly always right. The complexity of
+    a caption, from 4 to 12, is its number of objects, attributes and relations. Each of these three
+    subsets has one file per complexity. The table shows the first file. Column `group` of
     `cases.parquet` has the complexity. The published values are from vl_compo, over all
     complexities.
 
-    The other subsets test systematicity, and are for models trained on CC12M, YFCC or LAION. The
-    word combinations of a caption occur in this training set (`seen`) or do not (`unseen`). The
-    authors have two kinds of foils for them, `atom` and `comp`. zoo's code for these subsets was
-    written from the authors' script, without the files.
+    The other subsets test systematicity. They are for models that were trained on CC12M, YFCC or
+    LAION. The name of a subset contains the training set. The word combinations in a caption occur
+    in this training set (`seen`) or do not (`unseen`). There are two kinds of foils. For the
+    caption "a red brick paved sidewalk", a foil of kind `atom` replaces a word ("a brown brick
+    paved sidewalk"). A foil of kind `comp` has two phrases, each with a word of the caption ("a red
+    mall and blue sidewalk"). zoo's code for these subsets was written from the authors' script,
+    without access to the files.
 
-    Images are Visual Genome's at their published size. If many boxes extend beyond the images, the
-    images were probably resized, and all cases are left out.
+    Images are from Visual Genome, at their published size. If many boxes extend beyond your images,
+    the images were probably resized. In this case, zoo leaves out all cases.
 
     Examples:
         A tie is right, since the official script lists the caption first:

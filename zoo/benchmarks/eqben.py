@@ -43,25 +43,25 @@ class _EqBenEntry(Struct):
 
 
 class EqBen(PublishedBenchmark):
-    """EqBen: two similar frames of a video, renderings or generated images (251,048 cases).
+    """EqBen: two similar images, from a video, a renderer or a generative model (251,048 cases).
 
     A case has two images and their captions. The protocol is `group`, and a tie is wrong. An image
-    of AG can have several captions. Only the first is used, as in the authors' code.
+    of subset AG can have several captions. Only the first caption is used, as in the authors' code.
 
-    zoo expects the images in `eqben/image`. Frames of YouCook2 are arrays (.npy). The annotations
-    name .png files for the other images. If a .jpg file with the same name exists, zoo reads it
-    instead.
+    zoo expects the images in `eqben/image`. Frames of YouCook2 are arrays (.npy). For all other
+    images, the annotations name .png files. If a .jpg file with the same name exists, zoo reads the
+    .jpg file.
 
     The published values are from vl_compo. For AG and YouCook2, vl_compo measured only 5,000 cases
     each. Averages over EqBen count the three Kubric subsets as one. `--benchmarks suite:fsc_clip`
     keeps at most 20,000 cases per subset, as the FSC-CLIP paper does.
 
     Args:
-        max_cases: Maximum number of cases per subset. By default, all are kept. Otherwise, zoo
-            keeps the cases with the lowest hash of their number. The FSC-CLIP paper keeps 20,000,
-            and does not state which.
-        files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, None for all.
+        max_cases: The maximum number of cases per subset. zoo keeps the cases whose number in the
+            file has the lowest hash. By default, all cases are kept. The FSC-CLIP paper keeps
+            20,000 cases, and does not state which.
+        files: Paths of annotation files, by subset, if they are not the default ones.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         The sets that one annotation file is split into:

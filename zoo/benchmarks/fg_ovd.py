@@ -38,17 +38,17 @@ class _FGOVDEntry(Struct):
 class FGOVD(PublishedBenchmark):
     """FG-OVD: an object in a box, a text about the object, and up to ten wrong texts.
 
-    The wrong texts change one (`hard`), two (`medium`) or three (`easy`) attributes. The wrong
-    texts of `trivial` describe other objects. Some cases have fewer than ten wrong texts, which
-    raises their chance level. The protocol is `i2t`.
+    In `hard`, `medium` and `easy`, the wrong texts change one, two or three attributes of the
+    object. In `trivial`, the wrong texts describe other objects. If a case has fewer than ten wrong
+    texts, its chance level is higher. The protocol is `i2t`.
 
     Files and rules are those of FG-CLIP's evaluation (Xie et al., 2025): texts are in lower case,
-    and a tie is right. There is one difference: FG-CLIP pools image features over the box, and zoo
+    and a tie is right. There is one difference. FG-CLIP pools image features over the box. zoo
     crops the image to the box, which works with any image tower. Values therefore differ from
     FG-CLIP's.
 
-    Images are COCO's val2017. If an image was resized, its box is scaled. Images with another
-    aspect ratio than the published one are left out.
+    Images are COCO's val2017. If your image was resized, zoo scales the box. If your image has
+    another aspect ratio than the published one, the case is left out.
 
     Examples:
         A line: the box that is cropped, and the texts in lower case:

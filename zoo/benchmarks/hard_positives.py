@@ -39,16 +39,17 @@ class HardPositives(PublishedBenchmark):
     """Hard Positives: a caption, a paraphrase of it (hard positive) and a foil.
 
     Captions and foils are from VL-CheckList (`replace_att`, `replace_rel`) and ARO (`swap`). The
-    protocol is `hard_positive`: the foil has to score below the caption (`original`), or also below
-    the hard positive (`augmented`). `brittleness` is how often the foil scores between these two,
-    so lower values are better. A tie counts for none of the three metrics.
+    protocol is `hard_positive`. For metric `original`, the foil has to score below the caption. For
+    metric `augmented`, the foil has to score below the caption and the hard positive. Metric
+    `brittleness` is how often the foil scores between the caption and the hard positive, so lower
+    values are better. A tie counts for none of the three metrics.
 
-    Folder `data` has the captions, and folder `swapped_data` has the hard positives in the same
-    order. Both have foils. If the two foils of a case differ, `augmented` and `brittleness` use the
-    foil in `swapped_data`.
+    Folder `data` contains the captions. Folder `swapped_data` contains the hard positives in the
+    same order. Both folders also contain foils. If the two foils of a case differ, `augmented` and
+    `brittleness` use the foil in `swapped_data`.
 
-    Images are from Visual Genome. In `swap`, they are cropped to boxes, as in ARO. The files of
-    `swap` were not available: zoo reads them as the authors' script does, but this is untested.
+    Images are from Visual Genome. In `swap`, the images are cropped to boxes, as in ARO. The files
+    of `swap` were not available. zoo reads them as the authors' script does, but this is untested.
 
     Examples:
         The caption, its hard positive from a second file, and their foil:

@@ -13,18 +13,19 @@ ONE_SIDED = ("missing", "extra")  # the edits whose second scene has no query
 
 
 class ImageHalfTruth(ScenePairs):
-    """A text and two cartoon scenes that differ in one detail: which scene does it describe?
+    """A text and two cartoon scenes that differ in one detail: which scene does the text describe?
 
-    Each subset has one kind of difference. The second scene has another kind of object (`object`),
-    another colour or pattern (`attribute`), another position (`relation`) or another number of
-    objects (`count`). In `swap_color` and `swap_position`, two objects exchange their colours or
-    positions. In these six subsets, each scene has a text, so a model that prefers the same scene
-    for both texts reaches exactly 50 %.
+    Each subset has one kind of difference. Compared with the first scene, the second scene has
+    another kind of object (`object`), another colour or pattern (`attribute`), an object at another
+    position (`relation`) or another number of objects (`count`). In `swap_color` and
+    `swap_position`, two objects exchange their colours or positions. In these six subsets, each
+    scene has a text. A model that prefers the same scene for both texts therefore reaches exactly
+    50 %.
 
     In `missing` and `extra`, only the first scene has a text. In `missing`, the second scene does
-    not have an object that the text names. `extra` is a control: the second scene has an additional
-    object that the text does not name. The text is true of both scenes, and the value is how often
-    the first scene is preferred.
+    not contain an object that the text names. Subset `extra` is a control: the second scene
+    contains an additional object that the text does not name. The text of `extra` is true of both
+    scenes, and metric `t2i` is how often the first scene is preferred.
 
     The protocol is `t2i`, and a tie is wrong. CS-CLIP (Kargi et al., 2026) names image-side
     half-truths as future work. This definition is zoo's, not from a paper.
@@ -32,7 +33,7 @@ class ImageHalfTruth(ScenePairs):
     Args:
         folder: The folder written by `zoo scenes image_half_truths`, relative to the working
             directory or the data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         How to make the scenes, if they do not exist yet:

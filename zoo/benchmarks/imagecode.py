@@ -39,18 +39,19 @@ class _SimpleEntry(Struct):
 
 
 class ImageCoDe(PublishedBenchmark):
-    """ImageCoDe: a description chooses among ten similar images, or between two in `simple`.
+    """ImageCoDe: a description chooses among ten similar images (two in subset `simple`).
 
     Ten images form a set: frames of a video (`video`) or similar photographs (`static`). In
-    `simple`, the right image is compared with only one other image of its set.
+    `simple`, the description chooses only between the right image and one other image of the set.
 
-    The protocol is `t2i`. The right image may be at any position, and the first of equal scores
-    wins. The authors' script has no fixed rule for ties: its sorting is not stable, so the winner
-    depends on the machine. The images of a set are sorted by the number K in their paths,
+    The protocol is `t2i`, and the first of equal scores wins. In `video` and `static`, the right
+    image may be at any position. In `simple`, the right image is listed first, so a tie is right.
+    The authors' script has no fixed rule for ties: its sorting is not stable, so the winner depends
+    on the machine. zoo sorts the images of a set by the number K in their paths,
     `imagecode/image-sets/SET/imgK.jpg`.
 
     The cases are from the validation split, because the labels of the test split are not public.
-    The published values are from vl_compo. Its value over all cases of `video` and `static` is
+    The published values are from vl_compo. Over all cases of `video` and `static`, vl_compo reports
     21.7 %.
 
     Examples:

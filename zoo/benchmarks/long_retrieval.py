@@ -91,22 +91,24 @@ class LongRetrieval(PublishedBenchmark):
     """Retrieval with long captions: recall at 1, 5 and 10, image to text and text to image.
 
     All images and captions of a subset form one gallery, with protocol `retrieval`. In the table,
-    *cases* is the number of images. `docci` is DOCCI's test split. The other subsets have the
-    images and captions of the public code of FLAIR (Xiao et al., 2025), in the same order.
+    the number of cases is the number of images. `docci` is DOCCI's test split. The other subsets
+    have the same images and captions as the public code of FLAIR (Xiao et al., 2025), in the same
+    order.
 
-    In `docci_sentences` and `iiw_sentences`, an image has several captions, each a sentence. In
-    these two subsets and `urban1k`, captions with the same `image_id` in the file belong to one
-    image.
+    In `docci_sentences` and `iiw_sentences`, an image has several captions, each of one sentence.
+    In these two subsets and in `urban1k`, captions with the same `image_id` in the file belong to
+    one image.
 
-    `dci`, `iiw`, `sharegpt4v_1k` and `sharegpt4v_10k` have one long caption per image. As in
-    FLAIR's code, an image file with two captions counts as two images. zoo also formats captions
-    like this code: it splits a caption into sentences and joins them by ". ".
+    In `dci`, `iiw`, `sharegpt4v_1k` and `sharegpt4v_10k`, each entry of the annotations has an
+    image and one long caption. Every entry counts as a separate image, even if two entries name the
+    same image file. FLAIR's code counts in the same way. zoo also formats the captions of these
+    subsets like FLAIR's code: zoo splits a caption into sentences and joins them by ". ".
 
     A caption that is longer than the model's context is truncated. The results contain the number
-    of such captions.
+    of truncated captions.
 
     `urban1k`, `iiw` and `iiw_sentences` were tested with the published files. The other subsets
-    were tested only with small files of the same format. No published values are included.
+    were tested only with small files of the same format. The table has no published values.
 
     Examples:
         Two images of Urban-1k, each with its caption:
@@ -177,8 +179,9 @@ class LongRetrieval(PublishedBenchmark):
                 name,
                 ("share4v/share4v_sam_10k.json",),
                 n,
-                f"{download_command(f'long_retrieval:{name}')}; save each image of SA-1B whose "
-                "path in the annotations is FOLDER/images/FILE as DATA_ROOT/share4v/FOLDER/FILE",
+                f"{download_command(f'long_retrieval:{name}')}; put the images of SA-1B into "
+                "DATA_ROOT/share4v; the image with the path FOLDER/images/FILE in the annotations "
+                "becomes DATA_ROOT/share4v/FOLDER/FILE",
             )
             for name, n in SHAREGPT4V.items()
         ),

@@ -42,14 +42,16 @@ class _MMVPRow(Struct):
 class MMVP(PublishedBenchmark):
     """MMVP-VLM: two images and two statements that differ in a visual pattern (135 cases).
 
-    There are nine visual patterns, such as orientation and quantity, with 15 cases each. The
-    protocol is `group`: each image has to choose its statement (`text`), each statement its image
-    (`image`), or both (`group`). The authors report `image`. As in their script, each statement
-    starts with "a photo of", and the second image is listed first, so it wins a tie. Images are in
+    There are nine visual patterns, such as orientation and quantity, with 15 cases each. Protocol
+    `group` reports three metrics. Metric `text` requires that each image chooses its statement.
+    Metric `image` requires that each statement chooses its image. Metric `group` requires both. The
+    authors report `image`. As in the authors' script, each statement starts with "a photo of". The
+    script lists the second image first, so the second image wins a tie. zoo expects the images in
     `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`.
 
     The published values are from vl_compo. With 15 cases, the 95 % interval of a value extends
-    about 20 points to either side. Therefore compare models by their values over all 135 cases.
+    about 20 percentage points to either side. Therefore compare models by their values over all 135
+    cases.
 
     Examples:
         Two questions in a row are a case:

@@ -32,15 +32,17 @@ class _Pair(Struct):
 class NaturalBench(PublishedBenchmark):
     """NaturalBench-Retrieval: two photographs that CLIP models confuse, and two captions.
 
-    The protocol is `group`: each photograph has to choose its caption (`text`), each caption its
-    photograph (`image`), or both (`group`). A tie is wrong.
+    Protocol `group` reports three metrics. Metric `text` requires that each photograph chooses its
+    caption. Metric `image` requires that each caption chooses its photograph. Metric `group`
+    requires both. A tie is wrong.
 
-    The photographs are from Flickr30k, and are in folder `images` next to the annotations. The
-    paper has about 1,200 cases. The published values are from its Table 7.
+    The photographs are from Flickr30k. zoo expects them in folder `images` next to the annotations.
+    According to the paper, there are about 1,200 cases. The published values are from Table 7 of
+    the paper.
 
     The authors used OpenCLIP's ViT-L/14 (LAION-400M) and BLIP-2 to find cases that confuse models,
-    so do not compare these two models with others. zoo does not read NaturalBench's questions for
-    generative models.
+    so do not compare these two models with others. NaturalBench also has questions for generative
+    models, which zoo does not read.
 
     Examples:
         Both captions prefer the first photograph, so that only the text score can be right:

@@ -74,22 +74,25 @@ class NegBench(PublishedBenchmark):
     """NegBench: multiple choice and retrieval with negated captions, for images and videos.
 
     Subsets with `mcq` in their name are multiple choice: which of four captions is true? The
-    protocol is `by_kind`. An answer counts for metric `i2t`, and for the metric of the right
-    caption's kind. A `positive` caption names objects in the image, a `negative` caption names a
-    missing object, and a `hybrid` caption does both. As in the authors' code, the first of equal
-    scores wins. In COCO and VOC, the right caption is listed first, so a model that gives equal
-    scores reaches 100 % with preset `official`.
+    protocol is `by_kind`. An answer counts for metric `i2t`, and for a metric that is named after
+    the kind of the right caption. A `positive` caption names objects in the image. A `negative`
+    caption states that an object is missing. A `hybrid` caption does both. As in the authors' code,
+    the first of equal scores wins. In `coco_mcq` and `voc2007_mcq`, the right caption is listed
+    first. A model that gives equal scores to all captions therefore reaches 100 % with preset
+    `official`.
 
-    The other subsets have protocol `retrieval`. The authors report `t2i_r@1` and `t2i_r@5`. Compare
-    recall with negated captions (such as `coco_negated_retrieval`) and without (`coco_retrieval`).
+    The other subsets are for retrieval (protocol `retrieval`). The authors report `t2i_r@1` and
+    `t2i_r@5`. To measure the effect of negations, compare the recall of two subsets: one with
+    negated captions, such as `coco_negated_retrieval`, and one without, such as `coco_retrieval`.
 
-    The subsets of MSR-VTT have videos, with protocols `video_by_kind` and `video_retrieval`. zoo
-    scores four frames per video, decoded by PyAV (`pip install av`). The code of CS-CLIP (Kargi et
-    al., 2026) uses only the first frame. `video_retrieval` needs a head that computes one vector
-    per image and one per text, such as `Cosine`. zoo does not read NegBench's X-rays.
+    The subsets of MSR-VTT have videos instead of images. Their protocols are therefore
+    `video_by_kind` (multiple choice) and `video_retrieval`. zoo scores four frames per video,
+    decoded by PyAV (`pip install av`). The code of CS-CLIP (Kargi et al., 2026) uses only the first
+    frame. `video_retrieval` needs a head that computes one vector per image and one per text, such
+    as `Cosine`. zoo does not read NegBench's subsets of X-rays.
 
-    The published values are the authors'. Values that they published before March 2025 are not
-    comparable, because the embeddings were not normalized.
+    The published values are the authors'. Values that the authors published before March 2025 are
+    not comparable, because the embeddings were not normalized.
 
     Examples:
         OpenAI's ViT-B/32 rarely chooses a true caption that negates, far below chance:

@@ -19,12 +19,15 @@ CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 
 
 class Pairs(Benchmark):
-    """Custom pairs, from a table with the columns image, caption, foil and optionally subset.
+    """Custom pairs of caption and foil, from a table with the columns image, caption and foil.
+
+    `FILE` is the path of the table. An optional column subset names the subset of each pair.
+    Without this column, all pairs form one subset, which is named after the table. The protocol is
+    `i2t`, and a tie is wrong.
 
     An image is a path: absolute, or relative to the folder of the table, the working directory or
     the data root. If there is no such file, zoo searches for an image of COCO, Visual Genome or
-    Flickr with this name. Without the column subset, all pairs form one subset, which is named
-    after the table. The protocol is `i2t`, and a tie is wrong.
+    Flickr with this name.
 
     Args:
         file: The table, CSV or TSV: an absolute path, or one relative to the working directory or
@@ -36,7 +39,7 @@ class Pairs(Benchmark):
         foil_column: The column of the foils. By default, the first of these that exists: foil,
             negative, negative_caption.
         separator: The separator of columns. By default, a tab if the header has one, else a comma.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         Each row of a table is a case; the column subset is optional:

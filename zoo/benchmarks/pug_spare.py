@@ -28,30 +28,30 @@ CAPTIONS = 7_392
 
 
 class PUGSpare(Benchmark):
-    """PUG:SPARE: two coloured animals; an image chooses between two captions and among all.
+    """PUG:SPARE: two coloured animals. An image chooses between two captions, or among 7,392.
 
     A *binding* is an animal with its colour, and a caption has two bindings. As in BindSplit (Peng
     et al., 2026), nine bindings do not occur in training: all combinations of 3 colours and 3
-    animals. In `seen`, both bindings of a caption occur in training; in `partial`, one; in
-    `unseen`, none. The data reader `PUGSpare` reads the captions for training.
+    animals. In `seen`, both bindings of a caption occur in training. In `partial`, only one of the
+    two does. In `unseen`, none does. The data reader `PUGSpare` reads the captions for training.
 
-    An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
-    It also chooses among all captions (protocol `retrieval`), where its caption is right in both
-    orders of the animals.
+    The *swap* of a caption exchanges the two colours. In protocol `i2t`, an image chooses between
+    its caption and the swap. In protocol `retrieval`, the image chooses among all captions. Its
+    caption is then right in both orders of the animals.
 
-    Of 7,392 captions, 4,708 are for training. `seen` has 524 other captions, `partial` has 504 and
-    `unseen` has 36. The remaining 1,620 captions are not used: caption and swap have different
-    numbers of held-out bindings, so one of them would be more familiar to the model.
+    Of 7,392 captions, 4,708 are for training. The subsets have other captions: 524 in `seen`, 504
+    in `partial` and 36 in `unseen`. The remaining 1,620 captions are not used: caption and swap
+    have different numbers of held-out bindings, so one of them would be more familiar to the model.
 
     BindSplit's published values are means over three sets of nine bindings. These sets are not
-    published.
+    published, so the table has no published values.
 
     Args:
         file: The path of PUG_SPARE.csv, by default pug_spare/PUG_SPARE.csv in the data root. The
             folders of the images are next to this file.
         block_seed: The seed that selects the nine bindings and the captions of `seen`. It must be
-            the `block_seed` of the data reader in training.
-        subsets: The chosen subsets, None for all.
+            the `block_seed` of the data reader that was used in training.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         The combinations that no training with block seed 3 has seen:

@@ -70,25 +70,27 @@ class Retrieval(Benchmark):
     """Caption retrieval: recall at 1, 5 and 10, from image to text and from text to image.
 
     All images and captions of a test split form one gallery, with protocol `retrieval`. In the
-    table, *cases* is the number of images. All captions of an image are right. Captions of another
-    image are wrong, even if they have the same words. In a tie, the wrong answer ranks first. The
-    published values are from vl_compo. The captions of COCO and Flickr30k are in folder `aro`,
-    because benchmark `aro` uses them too.
+    table, the number of cases is the number of images. All captions of an image are right for this
+    image. Captions of other images are wrong, even if they have the same words. In a tie, the wrong
+    answer ranks first. The published values are from vl_compo. The captions of COCO and Flickr30k
+    are in folder `aro`, because benchmark `aro` uses them too.
 
-    If images are missing, the gallery is smaller, so recall is too high. The results then report
-    this, show no published value and leave the recall out of averages.
+    If some of the images are missing, the gallery is smaller, so recall is too high. In this case,
+    the results report the missing images and show no published values, and averages leave out the
+    recall.
 
     The heads `MaxSim`, `CrossModal`, `TextConditionedPooling`, `ComCLIP` and `StructureGuided` are
-    too slow to score all pairs. They only rank a short list of candidates: for each image the 32
-    texts with the highest cosines, and for each text the 32 images (`--data.shortlist`). A right
-    answer that is not on the list counts as wrong.
+    too slow to score all pairs. These heads only rank a short list of candidates: for each image,
+    the 32 texts with the highest cosines, and for each text, the 32 images with the highest
+    cosines. `--data.shortlist` sets another number than 32. A right answer that is not on the list
+    counts as wrong.
 
     Args:
         source: The captions: coco_karpathy, flickr30k, flickr8k, the path of a caption file, or a
             reader (`zoo ls readers`). By default, the first three.
         pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
             and ARO: they are lower-cased, each of . ! " ( ) * # : ; ~ becomes a space, and only the
-            first 30 words are kept. Published values are then not shown.
+            first 30 words are kept. If captions are cleaned, the results show no published values.
 
     Examples:
         Images and captions of a table, ranked by scores that always prefer the first caption:

@@ -17,7 +17,7 @@ class SceneFolder(Benchmark):
 
     Args:
         folder: The folder, relative to the working directory or the data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Attributes:
         default_folder: The folder if the user names none.

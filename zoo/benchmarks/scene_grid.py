@@ -14,27 +14,29 @@ from zoo.scenes.grid import all_captions
 
 
 class SceneGrid(SceneFolder):
-    """Rendered scenes of two coloured shapes; a scene chooses between two captions and among all.
+    """Scenes of two coloured shapes. A scene chooses between two captions, or among 3,136.
 
-    A *binding* is a shape with its colour, and a caption has two bindings: "a red cube and a blue
-    star". Of the 64 bindings (8 colours, 8 shapes), nine do not occur in the folder's training
-    splits: all combinations of 3 colours and 3 shapes. In `seen`, both bindings of a caption occur
-    in training; in `partial`, one; in `unseen`, none.
+    `zoo scenes grid` writes a folder of scenes with training splits and the three subsets. A
+    *binding* is a shape with its colour, and a caption has two bindings: "a red cube and a blue
+    star". Of the 64 bindings (8 colours, 8 shapes), nine do not occur in the training splits: all
+    combinations of 3 colours and 3 shapes. In `seen`, both bindings of a caption occur in training.
+    In `partial`, only one of the two does. In `unseen`, none does.
 
-    An image chooses between its caption and the swap, which exchanges the colours (protocol `i2t`).
-    It also chooses among all 3,136 captions (protocol `retrieval`), where its caption is right in
-    both orders of the objects. Chance of `i2t_r@1` is therefore 0.06 %.
+    The *swap* of a caption exchanges the two colours. In protocol `i2t`, an image chooses between
+    its caption and the swap. In protocol `retrieval`, the image chooses among all 3,136 captions.
+    Its caption is then right in both orders of the objects, so chance of `i2t_r@1` is 0.06 %.
 
-    The seed `--block_seed` of `zoo scenes grid` selects the nine bindings. They occur in no text of
-    the training splits: captions, swaps, units (phrases of a caption) or foils. However, a class of
-    negatives that adds words, such as `Replace`, can create them in training. To prevent this, wrap
-    the class in `zoo.negatives.Avoiding`, and give it the nine bindings as phrases, such as "red
-    cube". The folder's `manifest.json` lists them.
+    The seed `--block_seed` of `zoo scenes grid` selects the nine bindings. The file `manifest.json`
+    in the folder lists the bindings. These bindings occur in no text of the training splits:
+    captions, swaps, units (phrases of a caption) or foils. However, a generator of negatives that
+    adds words, such as `Replace`, can create these bindings in training. To prevent this, wrap the
+    generator in `zoo.negatives.Avoiding`, and give `Avoiding` the nine bindings as phrases, such as
+    "red cube".
 
     Args:
         folder: The folder written by `zoo scenes grid`, relative to the working directory or the
             data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         How to make the scenes, if they do not exist yet:

@@ -17,19 +17,21 @@ from zoo.scenes.pairs import KINDS
 
 
 class ScenePairs(SceneFolder):
-    """A rendered scene, the same scene with an exchanged attribute, and a caption of each.
+    """Two rendered scenes that differ by an exchanged attribute, and a caption of each scene.
 
-    Two objects of the scene exchange their colours (`color`), sizes (`size`), materials
-    (`material`) or numbers (`quantity`). For example, the captions are "a red cube and a blue cone"
-    and "a blue cube and a red cone". Camera, lights, positions and rendering noise are the same.
+    In the second scene, two objects of the first scene have exchanged their colours (`color`),
+    sizes (`size`), materials (`material`) or numbers (`quantity`). For example, the captions are "a
+    red cube and a blue cone" and "a blue cube and a red cone". Camera, lights, positions and
+    rendering noise of both scenes are the same.
 
-    The protocol is `group`: each scene has to choose its caption (`text`), each caption its scene
-    (`image`), or both (`group`). A tie is wrong.
+    Protocol `group` reports three metrics. Metric `text` requires that each scene chooses its
+    caption. Metric `image` requires that each caption chooses its scene. Metric `group` requires
+    both. A tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes pairs`, relative to the working directory or the
             data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         The chance level of each metric for pairs with exchanged colours:

@@ -19,17 +19,18 @@ class SceneSwaps(SceneFolder):
     """Two captions of a rendered scene differ by exchanged colours: which of them is true?
 
     For example, "a red cube and a blue sphere" is true of a scene, and "a blue cube and a red
-    sphere" is false. Captions whose swap is also true are left out. The protocol is `i2t`, and a
-    tie is wrong.
+    sphere" is false. A case is left out if both captions are true of its scene. The protocol is
+    `i2t`, and a tie is wrong.
 
-    The subsets are two splits of the folder, which also has scenes for training. `test` has new
-    scenes. In each scene of `held_out`, an object has a combination of colour and shape that does
-    not occur in training.
+    `zoo scenes render` writes a folder with several splits, two of which are the subsets. The other
+    splits are for training and validation. The scenes of `test` are not in the training splits. In
+    each scene of `held_out`, an object has a combination of colour and shape that does not occur in
+    training.
 
     Args:
         folder: The folder written by `zoo scenes render`, relative to the working directory or the
             data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         A line of the folder's captions makes a case:

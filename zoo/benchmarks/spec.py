@@ -39,16 +39,16 @@ class SPEC(PublishedBenchmark):
     """SPEC: generated images that differ in the size, position, existence or number of objects.
 
     An image chooses among texts (protocol `i2t`), and a text chooses among images (protocol `t2i`).
-    The right answer may be at any position, and the first of equal scores wins, as in the authors'
-    code.
+    The right answer may be at any position. As in the authors' code, the first of equal scores
+    wins.
 
-    Metric `group` is from CS-CLIP (Kargi et al., 2026), with protocol `matched_pairs`. The images
-    in one folder show the same object, and form one case with all of their texts. An image and its
-    text have to choose each other among these images and texts. A tie is wrong. If two images of a
-    case have the same text, this text is right for both.
+    Metric `group` is from CS-CLIP (Kargi et al., 2026), and has protocol `matched_pairs`. The
+    images in one folder show the same object. These images and all of their texts form one case. An
+    image and its text have to choose each other among the images and texts of the case. A tie is
+    wrong. If two images of a case have the same text, this text is right for both images.
 
-    The published values are from the authors' notebook. Their means over the six subsets are
-    33.39 % (`i2t`) and 30.55 % (`t2i`). Images are next to the annotations.
+    The published values are from the authors' notebook. The means over the six subsets are 33.39 %
+    (`i2t`) and 30.55 % (`t2i`). zoo expects the images next to the annotations.
 
     Examples:
         The chance level in per cent depends on the set; in `count` an image has nine texts:

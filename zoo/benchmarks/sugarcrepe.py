@@ -36,17 +36,18 @@ class _SugarCrepeEntry(Struct):
 class SugarCrepe(PublishedBenchmark):
     """SugarCrepe: fluent foils that add, replace or swap a part of the caption (7,511 cases).
 
-    The part is an object (`obj`), an attribute (`att`) or a relation (`rel`). The caption has to
-    score above the foil (protocol `i2t`). A tie is wrong, as in the authors' script. In 99 % of the
-    cases of `add_att` and `add_obj`, the caption is shorter than the foil.
+    The changed part is an object (`obj`), an attribute (`att`) or a relation (`rel`). The caption
+    has to score above the foil (protocol `i2t`). A tie is wrong, as in the authors' script. In 99 %
+    of the cases of `add_att` and `add_obj`, the caption is shorter than the foil.
 
-    The published values were measured with vl_compo. For `swap_obj`, the authors report 61.4. The
-    mean of the seven values is 73.05 %, or 76.55 % if subsets are weighted by their numbers of
-    cases. Publications use either mean, and zoo reports both.
+    The published values were measured with vl_compo. For `swap_obj`, SugarCrepe's authors report
+    61.4. The mean of the seven published values is 73.05 %, or 76.55 % if subsets are weighted by
+    their numbers of cases. Publications use either mean, and zoo reports both.
 
-    Images are COCO's val2017, which is part of val2014. Models that were trained on COCO may have
-    seen them: three quarters of val2014 are in Karpathy's training split. With `--exclude_images
-    karpathy_train`, `zoo validate` also reports metrics without the images of that split.
+    Images are COCO's val2017, which is part of val2014. Three quarters of val2014 are in Karpathy's
+    training split, so models that were trained on COCO may have seen these images. With
+    `--exclude_images karpathy_train`, `zoo validate` also reports metrics without the images of
+    that split.
 
     Examples:
         One kind of foils, with the published accuracy of OpenAI's ViT-B/32:

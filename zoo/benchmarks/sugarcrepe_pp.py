@@ -36,9 +36,9 @@ class _SugarCrepePPEntry(Struct):
 class SugarCrepePP(PublishedBenchmark):
     """SugarCrepe++: a caption, its paraphrase and a foil (4,757 cases).
 
-    Caption and paraphrase both have to score above the foil (protocol `all_pos`, called ITT by the
-    authors). A tie is wrong. Images are COCO's val2017. In entries 2 and 8 of `swap_obj`, the foil
-    equals the caption, so no model can be right.
+    The caption and the paraphrase both have to score above the foil (protocol `all_pos`, called ITT
+    by the authors). A tie is wrong. Images are COCO's val2017. In entries 2 and 8 of `swap_obj`,
+    the foil equals the caption, so no model can be right.
 
     Examples:
         Both captions have to score above the foil; here the paraphrase does not:
@@ -81,10 +81,10 @@ class SugarCrepePP(PublishedBenchmark):
 class SugarCrepePPText(PublishedBenchmark):
     """SugarCrepe++ without images: is a caption closer to its paraphrase than to the foil?
 
-    The caption and its paraphrase have to be closer to each other than either is to the foil
-    (protocol `text_only`, called TOT by the authors). A tie is wrong. Only heads that compute one
-    vector per text can be evaluated, such as `Cosine` and `Linear`. Heads that read tokens, crops
-    or phrases cannot.
+    The caption and its paraphrase have to be closer to each other than either of them is to the
+    foil (protocol `text_only`, called TOT by the authors). A tie is wrong. Only heads that compute
+    one vector per text can be evaluated, such as `Cosine` and `Linear`. Heads that read tokens,
+    crops or phrases cannot be evaluated.
 
     Examples:
         A case has no images; both captions are compared with the paraphrase and the foil:

@@ -16,7 +16,7 @@ from zoo.support.schema import Text
 
 INSTRUCTIONS = (
     f"{download_command('svo_probes')}; "
-    "download the images from the links in columns pos_url and neg_url, as "
+    "download the images from the links in columns pos_url and neg_url of svo_probes.csv, as "
     "DATA_ROOT/svo_probes/images/IMAGE_ID.jpg (many links are dead, and the authors are not "
     "allowed to share the images)"
 )
@@ -49,17 +49,18 @@ class SVOProbes(PublishedBenchmark):
     `object`, the sentence has to score higher with its image than with the other image (protocol
     `t2i`). This is the usual measure for dual encoders. A tie is wrong.
 
-    The subsets with `pairs` ask the authors' question: does the sentence match this image (protocol
-    `binary`)? The authors' models answer yes or no. In zoo, the answer is yes if the score is above
-    a threshold, which is the best one for the subset. A pair of sentence and image counts once,
-    even if it occurs in several rows. It is scored only if at least one of these rows has both
-    images. Metric `macro` is the authors': the mean of the accuracies on matching and on other
-    pairs.
+    The subsets with `pairs` in their name ask the authors' question: does the sentence match this
+    image (protocol `binary`)? The authors' models answer yes or no. In zoo, the answer is yes if
+    the score is above a threshold. zoo chooses the best threshold for the scores of the subset, so
+    random scores reach slightly more than 50 %. A pair of sentence and image counts once, even if
+    it occurs in several rows. The pair is scored only if at least one of these rows has both
+    images. Metric `macro` is the authors': the mean of two accuracies, on matching pairs and on
+    other pairs.
 
     In 2024, both images could still be downloaded for 22,162 rows: 3,728 (`subject`), 13,523
-    (`verb`) and 4,911 (`object`). The published values are over these rows, so report your number
-    of rows. Rows whose images differ in none or in several of subject, verb and object are in no
-    subset. A note counts them.
+    (`verb`) and 4,911 (`object`). The published values are for these rows, so report the number of
+    rows of which you have both images. If the images of a row differ in none or in several of
+    subject, verb and object, the row is in no subset. A note counts such rows.
 
     Examples:
         A row is one case of `verb`, and two of `verb pairs`:

@@ -51,11 +51,11 @@ class _VALSEEntry(Struct):
 class VALSE(PublishedBenchmark):
     """VALSE: foils for six linguistic phenomena and for nouns (7,702 valid cases).
 
-    A case is valid if at least two of three annotators judged the caption, but not the foil, to be
-    true. Other cases are left out. The caption has to score above the foil (protocol `i2t`, called
-    pairwise accuracy by the authors). A tie is wrong. Images are from COCO, SWiG, VisDial and
-    Visual7W. Those of Visual7W are read from Visual Genome. The published values were measured with
-    vl_compo.
+    A case is valid if at least two of three annotators judged that the caption is true and the foil
+    is not. Other cases are left out. The caption has to score above the foil (protocol `i2t`,
+    called pairwise accuracy by the authors). A tie is wrong. In `foil-it`, the foil has another
+    noun. Images are from COCO, SWiG, VisDial and Visual7W. zoo reads the images of Visual7W from
+    Visual Genome. The published values were measured with vl_compo.
 
     Examples:
         An entry is left out if only one of three annotators judged only the caption to be true:

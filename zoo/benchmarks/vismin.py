@@ -27,13 +27,14 @@ class _VisMinRow(Struct):
 class VisMin(PublishedBenchmark):
     """VisMin: two images and their captions, with one minimal difference (2,084 cases).
 
-    The difference is an object, an attribute, a count or a spatial relation. One image is from COCO
-    or was generated. A diffusion model edited it to create the other image.
+    The difference is an object, an attribute, a count or a spatial relation. One image of a case is
+    from COCO or was generated. The other image is an edit of this image by a diffusion model.
 
-    Protocol `group` reports three metrics: `text` (each image has to choose its caption), `image`
-    (each caption has to choose its image) and `group` (both). A tie is wrong. Publications report
-    the mean of the four subsets. The annotation files include the images. The code that reads these
-    files was written without access to the published captions.
+    Protocol `group` reports three metrics. Metric `text` requires that each image chooses its
+    caption. Metric `image` requires that each caption chooses its image. Metric `group` requires
+    both. A tie is wrong. Publications report the mean of the four subsets. The annotation files
+    include the images. zoo's code that reads these files was written without access to the
+    published captions.
 
     Examples:
         The numbers of pairs per kind of change:

@@ -18,8 +18,8 @@ from zoo.support.schema import read_list
 
 INSTRUCTIONS = (
     f"{download_command('vl_checklist')}; "
-    "put SWiG's images into DATA_ROOT/swig/images_512, and HAKE's into DATA_ROOT/hake, with one "
-    "folder per source"
+    "put SWiG's images into DATA_ROOT/swig/images_512, and HAKE's into DATA_ROOT/hake, in the "
+    "folders that the annotations name"
 )
 ATTRIBUTES = ("action", "color", "material", "size", "state")
 PLACES = {
@@ -57,26 +57,27 @@ def _corpora() -> Iterator[tuple[str, str]]:
 
 
 class VLCheckList(PublishedBenchmark):
-    """VL-CheckList: 56 corpora of captions with one changed word, 1,000 cases of each.
+    """VL-CheckList: captions and foils with one changed word, in 56 corpora of 1,000 cases each.
 
-    Each subset is one corpus. Its name follows the authors' folders. The last part names the source
-    of the images: Visual Genome (`vg`, `vaw`), SWiG (`swig`) or HAKE (`hake`, which has images of
-    seven data sets). The caption has to score above the foil (protocol `i2t`). A tie is wrong. If a
-    row has several captions and foils, zoo uses the first caption and the first foil.
+    Each subset is one corpus. The name of a subset follows the authors' folders. The last part of
+    the name identifies the source of the images: Visual Genome (`vg`, `vaw`), SWiG (`swig`) or HAKE
+    (`hake`, which has images of seven data sets). The caption has to score above the foil (protocol
+    `i2t`). A tie is wrong. If a row of the annotations has several captions and foils, zoo uses the
+    first caption and the first foil.
 
     As in the authors' script, the cases of a corpus are the first 1,000 rows whose images exist.
     The cases therefore depend on which images you have. A note counts the skipped rows. If images
     exist for fewer than 1,000 rows, the missing cases count as not scored. In some rows, the foil
-    equals the caption. In others, it is only a name with a leading space, not a sentence. Notes
-    count both.
+    equals the caption. In other rows, the foil is not a sentence, but only a noun after a space.
+    Notes count both kinds of rows.
 
-    vl_compo publishes means over corpora. Only `Relation/spatial` has a single corpus, so only this
-    value is in the table.
+    vl_compo publishes means over corpora. Only the mean of `Relation/spatial` is over a single
+    corpus, so only this value is in the table.
 
     Args:
         rows: The number of rows per corpus. The first rows whose images exist are used.
-        files: Paths of the annotations if not the default ones, by subset.
-        subsets: The chosen subsets, None for all.
+        files: Paths of annotation files, by subset, if they are not the default ones.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         The first ten rows of each corpus of colours, instead of 1,000:

@@ -55,14 +55,18 @@ class WhatsUp(PublishedBenchmark):
     """What'sUp: texts that differ in a preposition, such as left and right, or on and under.
 
     In `A` and `B`, each image has to choose its caption among four texts. In the subsets of COCO
-    and VG (Visual Genome), it chooses between two. The protocol is `i2t`. The authors list the
-    right text first and take an argmax, so a tie is right. Some published values are below chance.
+    and VG (Visual Genome), each image has to choose between two texts. The protocol is `i2t`. The
+    authors list the right text first and take an argmax, so a tie is right. Some published values
+    are below chance.
 
-    In `A sets` and `B sets`, a case has four images: the same two objects in four positions. Each
-    image chooses among its four texts (protocol `pairs_and_set`). Metric `set` requires four right
-    choices. Metric `pair` requires two right choices, for a pair of opposite positions: left and
-    right, or on and under (in `B`, in front and behind). Objects with fewer than four images are
-    left out. Notes count their images, and the sets whose images have different texts.
+    In `A sets` and `B sets`, a case has four images of the same two objects in four positions. Each
+    image has four texts, and chooses only among these (protocol `pairs_and_set`). Metric `set`
+    requires that all four images choose their captions. Metric `pair` requires this for two images
+    with opposite positions: left and right, or on and under (in `B`, in front and behind).
+
+    If two objects have fewer than four images in the file, these images are left out. A note counts
+    the images that are left out. Another note counts the sets in which the four images do not have
+    the same texts.
 
     Examples:
         An entry of COCO with two objects:

@@ -45,11 +45,13 @@ class _WinogroundLine(_WinogroundRow, kw_only=True):
 class Winoground(Benchmark):
     """Winoground: two images, and two captions of the same words in another order (400 cases).
 
-    Protocol `group` reports three metrics: `text` (each image has to choose its caption), `image`
-    (each caption has to choose its image) and `group` (both). A tie is wrong. With 400 cases, a
-    95 % interval extends 3 to 5 percentage points to either side. In the results per case
-    (cases.parquet), column `group` is not this metric, but the tag of the case: Object, Relation or
-    Both.
+    Protocol `group` reports three metrics. Metric `text` requires that each image chooses its
+    caption. Metric `image` requires that each caption chooses its image. Metric `group` requires
+    both. A tie is wrong. With 400 cases, a 95 % interval extends 3 to 5 percentage points to either
+    side.
+
+    In the results per case (`cases.parquet`), column `group` is not metric `group`, but the tag of
+    the case: Object, Relation or Both.
 
     Args:
         file: The annotations: a parquet file, a folder of parquet shards, or an examples.jsonl next

@@ -16,8 +16,8 @@ from zoo.support.text_files import text_lines
 CASES = 11_479
 INSTRUCTIONS = (
     f"{download_command('winoground_t2i')}; "
-    "no images are published: generate an image for each sentence of pair ID, as "
-    "DATA_ROOT/winoground_t2i/images/ID_0.png and ID_1.png"
+    "no images are published: generate an image for each sentence, and save the images of pair ID "
+    "as DATA_ROOT/winoground_t2i/images/ID_0.png and ID_1.png"
 )
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
@@ -25,13 +25,14 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 class WinogroundT2I(PublishedBenchmark):
     """Winoground-T2I: two sentences, and images from your text-to-image model (11,479 cases).
 
-    Protocol `group` reports three metrics: `text` (each image has to choose its sentence), `image`
-    (each sentence has to choose its image) and `group` (both). A tie is wrong. The results depend
-    on two models: the one that is evaluated, and the one that generated the images.
+    Protocol `group` reports three metrics. Metric `text` requires that each image chooses its
+    sentence. Metric `image` requires that each sentence chooses its image. Metric `group` requires
+    both. A tie is wrong. The results depend on two models: the model that is evaluated, and the
+    model that generated the images.
 
     In 9,978 cases, both sentences have the same words. A model that ignores word order gives them
-    equal scores, so it fails these cases and reaches at most 13.1 %. zoo does not read the authors'
-    files of categories.
+    equal scores, so it fails these cases and reaches at most 13.1 %. The authors also publish files
+    of categories, which zoo does not read.
 
     Examples:
         The images that your text-to-image model has to make for a pair of sentences:

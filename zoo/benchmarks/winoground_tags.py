@@ -27,17 +27,20 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground, split by why a case is difficult; `plain` has the 172 cases without a tag.
+    """Winoground, split by why a case is difficult. Subset `plain` has the other 172 cases.
 
-    A tag names a reason why a case is difficult. Each subset has the cases with one of the tags. 55
-    cases have several tags, so they are in several subsets. As in `winoground`, protocol `group`
-    reports three metrics: `text` (each image has to choose its caption), `image` (each caption has
-    to choose its image) and `group` (both). A tie is wrong.
+    A tag names a reason why a case is difficult. Each subset except `plain` has the cases with one
+    of the tags. 55 cases have several tags, so they are in several subsets. The cases of `plain`
+    have no tag.
+
+    As in `winoground`, protocol `group` reports three metrics. Metric `text` requires that each
+    image chooses its caption. Metric `image` requires that each caption chooses its image. Metric
+    `group` requires both. A tie is wrong.
 
     Args:
         file: The annotations of Winoground, as in `winoground`. None for the default path.
         tags: The file of tags. None for the default path.
-        subsets: The chosen tags, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         The numbers of cases of two tags:

@@ -9,16 +9,17 @@ class WorldBindings(SceneSwaps):
 
     The true caption has to score above the false one (protocol `i2t`). A tie is wrong.
 
-    Some combinations of colour and object are held out of training, such as "red ball". In `seen`,
-    neither caption names a held-out combination. In `unseen_true`, only the true caption names one.
-    In `unseen_false`, only the false caption names one: it has the captions of `unseen_true`, but
-    scenes of which the other caption is true. A model that judges held-out combinations as false is
-    below 50 % on `unseen_true` and above 50 % on `unseen_false`.
+    The scenes come in pairs, in which two objects exchange their colours. The two scenes of a pair
+    have the same two captions, and each caption is true of one scene. Some combinations of colour
+    and object are held out of training, such as "red ball". In `seen`, neither caption names a
+    held-out combination. In the other subsets, one of the two captions does. This caption is true
+    of the scenes of `unseen_true`, and false of the scenes of `unseen_false`. A model that judges
+    held-out combinations as false is below 50 % on `unseen_true` and above 50 % on `unseen_false`.
 
     Args:
         folder: The folder written by `zoo scenes world_bindings`: an absolute path, or one relative
             to the working directory or the data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         How to make the scenes, if they do not exist yet:

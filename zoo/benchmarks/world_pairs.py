@@ -7,14 +7,15 @@ from zoo.scenes.world.kinds import PAIR_KINDS
 class WorldPairs(ScenePairs):
     """Two cartoon scenes, and two captions of the same words in another order, as in Winoground.
 
-    Between the scenes, two objects exchange their colours (`attribute`) or their positions
-    (`order`). Protocol `group` reports three metrics: `text` (each scene has to choose its
-    caption), `image` (each caption has to choose its scene) and `group` (both). A tie is wrong.
+    In the second scene, two objects of the first scene have exchanged their colours (`attribute`)
+    or their positions (`order`). Protocol `group` reports three metrics. Metric `text` requires
+    that each scene chooses its caption. Metric `image` requires that each caption chooses its
+    scene. Metric `group` requires both. A tie is wrong.
 
     Args:
         folder: The folder written by `zoo scenes world_pairs`: an absolute path, or one relative to
             the working directory or the data root.
-        subsets: The chosen subsets, None for all.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         How to make the scenes, if they do not exist yet:

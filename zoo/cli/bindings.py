@@ -41,11 +41,11 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo bindings",
-        description="Count the pairs of attribute and object in captions, such as (grey, sofa), "
-        "and write a table. `zoo validate --familiar_with TABLE` then splits cases by whether "
-        "their pairs occur in these captions.",
+        description="Count the attribute-object pairs in captions, such as (grey, sofa), and "
+        "write them to a table. `zoo validate --familiar_with TABLE` then splits the cases of "
+        "benchmarks by whether their pairs occur in these captions.",
     )
-    add_caption_arguments(parser, f"; or a units file, or `{COCO}` for COCO's training captions")
+    add_caption_arguments(parser, f", a units file, `{COCO}` (COCO's training captions)")
     parser.add_argument("--out", type=str, required=True, help="the table to write (.csv)")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     parser.add_argument(
@@ -53,6 +53,7 @@ def parser() -> CommandParser:
         type=str,
         nargs="+",
         default=["."],
-        help=f"one or several folders that contain COCO's captions, if `captions` is `{COCO}`",
+        help="one or several folders in which COCO's captions are searched, if `captions` is "
+        f"`{COCO}`",
     )
     return parser

@@ -17,14 +17,14 @@ def add_caption_arguments(parser: CommandParser, others: str = "") -> None:
 
     Args:
         parser: The parser of the command.
-        others: The end of the help text: what else the command accepts.
+        others: What else the command accepts: the end of a list, which begins with a comma.
     """
     parser.add_argument(
         "captions",
         type=str,
-        help="the captions: a file (text, CSV, TSV, JSON lines, Parquet, Flickr's token file, or "
-        "JSON of COCO or Karpathy), WebDataset tars (files or URLs), or a folder that `zoo scenes` "
-        f"wrote{others}",
+        help="the captions: a file (text, CSV, TSV, JSON lines, Parquet, a token file of Flickr8k "
+        "or Flickr30k, or JSON in the format of COCO or of Karpathy's splits), WebDataset tars "
+        f"(files or URLs){others}, or a folder that `zoo scenes` wrote",
     )
     parser.add_argument(
         "--reader",

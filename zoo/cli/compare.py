@@ -109,30 +109,31 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo compare",
-        description="Compare runs on the cases that all of them scored. The table shows each run's "
-        "values, and how they differ from those of the first run, with confidence intervals, "
-        "p-values and q-values (p-values corrected for multiple tests). The best value is bold. "
-        "Values that are not significantly worse are underlined. In LaTeX, the best value is bold "
-        "only if it is significantly better than all others.",
+        description="Compare runs (evaluations) on the cases that all of them scored. The table "
+        "shows the metrics of each run, and the differences from the first run with confidence "
+        "intervals, p-values and q-values (p-values corrected for multiple tests). For each "
+        "metric, the best value is bold, and values that are not significantly worse than the "
+        "best are underlined. In LaTeX, the best value is bold only if it is significantly better "
+        "than all others.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate` or `zoo study` wrote. All other runs are compared with "
-        "the first one. NAME=FOLDER sets the name of a run in the tables",
+        help="folders that `zoo validate` or `zoo study` wrote. The first run is compared with "
+        "each of the others. NAME=FOLDER sets the name of a run in the tables",
     )
     parser.add_argument(
         "--reference_models",
         metavar="NAMES",
-        help="add the published results of these models (`zoo ls models`), separated by commas, "
-        "in marked columns",
+        help="names of models (`zoo ls models`), separated by commas. Their published results are "
+        "added in marked columns",
     )
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
         help="names of runs, separated by commas, that are shown but not tested, such as the "
-        "run of the initial weights. They are never marked as best",
+        "evaluation of the initial weights. These runs are never marked as best",
     )
     parser.add_argument(
         "--group",
@@ -145,7 +146,7 @@ def parser() -> CommandParser:
         choices=[TABLE, *FORMATTERS],
         default=TABLE,
         help="output format: `table` (for the terminal), `md`, `latex` (with booktabs), `csv` or "
-        "`json`. Only `json` has the tests between all pairs of runs (default: table)",
+        "`json`. Only `json` includes the tests between all pairs of runs (default: table)",
     )
     parser.add_argument(
         "--caption",
@@ -157,15 +158,16 @@ def parser() -> CommandParser:
         "--label",
         default="",
         metavar="NAME",
-        help="label of LaTeX tables, such as tab:results. Each table adds `-metrics`, "
-        "`-averages`, `-splits`, `-gaps` or `-differences` to it",
+        help="prefix of the labels of LaTeX tables, such as tab:results. A table's label ends "
+        "with `-metrics`, `-averages`, `-splits`, `-gaps` or `-differences`",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
-        f"dotted paths of Preset classes (default: {','.join(PRESETS)})",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets`, preset "
+        "files (YAML or JSON) or dotted paths of Preset classes (default: "
+        f"{','.join(PRESETS)})",
     )
     parser.add_argument(
         "--metrics",
@@ -173,7 +175,8 @@ def parser() -> CommandParser:
         default=[],
         metavar="PATTERN",
         help="compare only these metrics or averages, such as `sugarcrepe/*/i2t`, in which * "
-        "matches any text. q-values are then corrected only for these",
+        "matches any text. The q-values are then corrected only for the tests of these metrics "
+        "and averages",
     )
     parser.add_argument(
         "--plot",
@@ -187,8 +190,8 @@ def parser() -> CommandParser:
         metavar="FILE",
         help=f"a file ({', '.join(FORMATS)}) for a plot of the ranks of the runs on seen, mixed "
         "and unseen cases. A case is seen, mixed or unseen if all, some or none of its "
-        "attribute-object pairs occur in the captions of `zoo validate --familiar_with`. For all "
-        "runs, cases are split as in the first run",
+        "attribute-object pairs occur in the captions of `zoo validate --familiar_with`. The split "
+        "of the first run is used for all runs",
     )
     parser.add_argument(
         "--by_split",
@@ -202,25 +205,26 @@ def parser() -> CommandParser:
         type=str,
         nargs=3,
         metavar=("X", "Y", "FILE"),
-        help="plot two metrics or averages against each other, into a file: `--scatter Comp ZS "
-        "wise_ft.pdf` plots the average ZS over the average Comp. A line joins the checkpoints of "
-        "one `zoo merge`",
+        help="plot two metrics or averages against each other. `--scatter Comp ZS wise_ft.pdf`, "
+        "for example, writes a plot of the average ZS (y axis) over the average Comp (x axis) to "
+        "wise_ft.pdf. A line joins the checkpoints of one `zoo merge`",
     )
     parser.add_argument(
         "--outcomes",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="for each other run, list N answers whose outcomes differ from those of the first "
-        "run. With --metrics, only answers of these metrics are listed. Close decisions come "
-        "first: answers are sorted by score margin (right score minus best wrong score), and the "
-        "larger margin of the two runs counts",
+        help="for each of the other runs, list at most N answers whose outcome (right or wrong) "
+        "differs from that in the first run. With --metrics, only answers of these metrics are "
+        "listed. Answers are sorted by margin, so that close decisions come first. The margin of "
+        "an answer is the right score minus the best wrong score; of the two runs, the larger "
+        "absolute margin counts",
     )
     parser.add_argument(
         "--resamples",
         type=integer_at_least(1),
         default=RESAMPLES,
-        help="number of bootstrap resamples (of images) per interval",
+        help="number of bootstrap resamples per interval; the bootstrap resamples images",
     )
     parser.add_argument(
         "--seed",

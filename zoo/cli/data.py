@@ -176,7 +176,9 @@ def parser() -> CommandParser:
         description="Write captions and their images into tar files in WebDataset format."
     )
     add_caption_arguments(packing)
-    packing.add_argument("--out", type=str, required=True, help="the folder of tars to write")
+    packing.add_argument(
+        "--out", type=str, required=True, help="the folder to which the tars are written"
+    )
     packing.add_argument(
         "--data_root",
         type=str,
@@ -187,8 +189,8 @@ def parser() -> CommandParser:
     packing.add_argument(
         "--side",
         type=PositiveInt | None,
-        help="resize larger images so that their shorter side has this many pixels. By default, "
-        "images are copied unchanged",
+        help="resize larger images so that their shorter side has this number of pixels. By "
+        "default, images are copied unchanged",
     )
     packing.add_argument(
         "--quality",
@@ -202,12 +204,12 @@ def parser() -> CommandParser:
     packing.add_argument(
         "--units",
         type=str,
-        help="a file that `zoo units extract` wrote, to copy into the folder",
+        help="a units file (see `zoo units extract`) to copy into the folder",
     )
     packing.add_argument(
         "--negatives",
         type=str,
-        help="a file that `zoo negatives export` wrote, to copy into the folder",
+        help="a file of negatives (see `zoo negatives export`) to copy into the folder",
     )
     packing.add_argument(
         "--workers",

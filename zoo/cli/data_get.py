@@ -102,9 +102,10 @@ def get_parser() -> CommandParser:
         type=str,
         default=os.environ.get(MIRROR_VARIABLE, ""),
         metavar="URL",
-        help=f"the URL of a mirror server (default: ${MIRROR_VARIABLE}). It must have each file "
-        "under its publisher's host and path, such as URL/raw.githubusercontent.com/... For files "
-        "of the Hugging Face hub, set $HF_ENDPOINT instead",
+        help=f"the URL of a mirror server (default: ${MIRROR_VARIABLE}). The mirror must have "
+        "each file under the host and path of its publisher, such as "
+        "URL/raw.githubusercontent.com/... For files of the Hugging Face hub, set $HF_ENDPOINT "
+        "instead",
     )
     parser.add_argument("--jobs", type=PositiveInt, default=8, help="number of parallel downloads")
     parser.add_argument(

@@ -1,10 +1,10 @@
 """`zoo demo` shows what fine-tuning with NegCLIP and CS-CLIP changes in a small CLIP.
 
-A half-truth is a true text with a wrong detail added. Many half-truths score higher than the true
-text in the small CLIP that comes with zoo, as in CLIP. The demo fine-tunes this model on rendered
-scenes with the objectives of CLIP, NegCLIP and CS-CLIP, and evaluates all models on other scenes.
-It writes a page with half-truths that the models answer differently. The demo takes about 80
-seconds on two cores.
+A half-truth is a true text with a wrong detail added. CLIP gives many half-truths a higher score
+than the true text, and so does the small CLIP that comes with zoo. The demo fine-tunes this small
+CLIP on rendered scenes with the objectives of CLIP, NegCLIP and CS-CLIP. All models are evaluated
+on other scenes. The demo writes a page with half-truths on which the models disagree. It takes
+about 80 seconds on two cores.
 """
 
 import csv
@@ -192,8 +192,8 @@ def parser() -> CommandParser:
         "--scenes",
         type=integer_at_least(1),
         default=800,
-        help="number of scenes for fine-tuning; for the evaluation, another fifth of this number "
-        "is rendered",
+        help="number of scenes for fine-tuning. A fifth of this number is rendered in addition, "
+        "for the evaluation",
     )
     parser.add_argument(
         "--steps",

@@ -135,7 +135,7 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo doctor",
-        description="Check which data files are present, which are missing and how to get them.",
+        description="List which data files are present and which are missing, and how to get them.",
     )
     parser.add_argument(
         "--data_root",
@@ -148,30 +148,31 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--benchmarks",
-        help="names separated by commas, or `suite:PRESET`; by default, all published benchmarks",
+        help="benchmarks to check, separated by commas, or `suite:PRESET` for the benchmarks of a "
+        "preset; by default, all published benchmarks",
     )
     parser.add_argument(
         "--require",
         action="store_true",
-        help="fail with exit code 1 if annotations or images of these benchmarks are missing; "
-        "with --config, this is always on",
+        help="fail with exit code 1 if annotations or images of the checked benchmarks are "
+        "missing; with --config, this is always on",
     )
     parser.add_argument(
         "--config",
-        help="check everything that this recipe needs, instead of benchmarks; may be repeated, and "
-        "combined with other flags of `zoo fit`",
+        help="a recipe: check all files that this recipe needs, instead of benchmarks. The flag "
+        "may be repeated, and combined with other flags of `zoo fit`",
     )
     parser.add_argument(
         "--cache",
         metavar="DIR",
-        help="the folder of cached embeddings, if you use --cache of `zoo validate`",
+        help="the folder of cached embeddings, if you set it with --cache of `zoo validate`",
     )
     parser.add_argument(
         "--image_cache",
         metavar="DIR",
         type=Path,
-        help="the folder of cached training images, if a recipe has data.image_cache; each set of "
-        "images in it is listed, and you may delete it",
+        help="the folder of cached training images, if a recipe sets data.image_cache. The "
+        "command lists the sets of images in the folder, and you may delete any of them",
     )
     parser.add_argument(
         "--empty_cache", action="store_true", help="first delete the cached embeddings"

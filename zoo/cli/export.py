@@ -40,7 +40,8 @@ def parser() -> CommandParser:
         "--format",
         choices=get_args(Format),
         default="open_clip",
-        help="the library that loads the export: open_clip, hf (Hugging Face) or onnx",
+        help="the library that loads the export: open_clip, hf (Hugging Face) or onnx "
+        "(onnxruntime)",
     )
     parser.add_argument(
         "--results",

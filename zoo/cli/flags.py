@@ -67,20 +67,22 @@ FLAGS = (
     Flag(
         "config",
         "NAME",
-        "a recipe or overlay: a file or a name of `zoo ls configs`; may be repeated, and later "
-        "ones override earlier ones",
+        "a recipe or overlay: a file, or a name of `zoo ls configs`; a later one overrides "
+        "earlier ones",
     ),
     Flag("data_root", "DIR", "the folder of images, captions and annotations"),
     Flag(
         "model",
         "NAME",
-        "the model: a name of `zoo ls models` (NAME:FILE reads its weights from FILE), USER/NAME "
-        "on the Hugging Face hub, or the folder of a model",
+        "the model: a name of `zoo ls models` (NAME:FILE reads its weights from FILE), open_clip "
+        "weights such as openai/ViT-B-32, USER/NAME on the Hugging Face hub, or the folder of a "
+        "model",
     ),
     Flag(
         "models",
         "A,B",
-        "several models to evaluate and compare (needs --out); NAME=MODEL names one in the table",
+        "several models to evaluate and compare (needs --out); NAME=MODEL sets a model's name in "
+        "tables",
         commands=("validate",),
     ),
     Flag("objective", "NAME", "the loss (`zoo ls objectives`)", "model.objective", class_entry),
@@ -89,7 +91,7 @@ FLAGS = (
     Flag(
         "batch_size",
         "N",
-        "image-caption pairs per step, over all devices",
+        "number of image-caption pairs per step, over all devices",
         "data.init_args.batch_size",
         integer_at_least(1),
         ("fit",),
@@ -117,7 +119,7 @@ FLAGS = (
         "ckpt_path",
         "RUN",
         "the checkpoint to resume or evaluate: a file, a run's folder, or `last` or `best` of the "
-        "newest run (in `zoo fit`: with the same recipe)",
+        "newest run (in `zoo fit`, of the same recipe)",
     ),
     Flag(
         "benchmarks",
@@ -129,15 +131,15 @@ FLAGS = (
     Flag(
         "presets",
         "A,B",
-        "rules for ties and averages (`zoo ls presets`; default: official). --presets.ARG VALUE "
-        "sets an argument of the preset before it",
+        "rules for ties and averages: names of `zoo ls presets` or YAML files (default: "
+        "official). --presets.ARG VALUE sets an argument of the preset before it",
     ),
     Flag(
         "familiar_with",
         "CAPTIONS",
         "split cases by whether their attribute-object pairs occur in these captions: a file, a "
-        "table of `zoo bindings`, `training` (training captions), or `coco`. Without a value: "
-        "`coco`",
+        "table of `zoo bindings`, `training` (of the model) or `coco` (COCO's; also if no value "
+        "is given)",
         commands=("validate",),
     ),
     Flag(
@@ -150,7 +152,7 @@ FLAGS = (
     Flag(
         "cache_tokens",
         "",
-        "also cache token vectors, for heads that read them; needs about fifty times the space",
+        "also cache token vectors, for heads that read them; they take about fifty times the space",
         "data.init_args.cache.tokens",
         parse_switch,
         ("validate",),
@@ -166,7 +168,7 @@ FLAGS = (
         "exclude_images",
         "IDS",
         "also report metrics without these images: a file of ids or captions, `karpathy_train` "
-        "(COCO), or `trained` (training images). Without a value: `trained`",
+        "(COCO), or `trained` (training images; also with no value)",
         commands=("validate",),
     ),
     Flag(

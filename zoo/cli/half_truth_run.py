@@ -55,8 +55,8 @@ def run_parser() -> CommandParser:
     """Returns the parser of `zoo halftruth run`."""
     parser = CommandParser(
         description="Extract units (entities and relations) from captions, build half-truths from "
-        "them, evaluate models, and print a table. The folder --out keeps the result of each step. "
-        "Repeat the command to resume it or to add models."
+        "the units, evaluate models, and print a table. The folder --out keeps the result of each "
+        "step. Repeat the command to resume an interrupted run or to add models."
     )
     add_caption_arguments(parser)
     parser.add_argument(
@@ -65,7 +65,8 @@ def run_parser() -> CommandParser:
         nargs="+",
         required=True,
         metavar="MODEL",
-        help="names of `zoo ls models`, or checkpoints; NAME=MODEL names one in the table",
+        help="names of `zoo ls models`, or checkpoints; NAME=MODEL sets the name of a model in "
+        "the table",
     )
     parser.add_argument(
         "--data_root", type=str, default=".", help="the folder of the images (default: .)"
@@ -92,7 +93,7 @@ def run_parser() -> CommandParser:
     parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
     )
-    parser.add_argument("--seed", type=int, default=0, help="the seed for sampling cases")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the sampling")
     return parser
 
 

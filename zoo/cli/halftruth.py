@@ -177,7 +177,7 @@ def parser() -> CommandParser:
     parser = CommandParser(
         prog="zoo halftruth",
         description="Evaluate models on half-truths: true texts with a wrong detail added. `run` "
-        "does all steps; the other commands do one each.",
+        "does all steps; each of the other commands does one step.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     build_parser = CommandParser(
@@ -195,10 +195,10 @@ def parser() -> CommandParser:
         "--preset",
         type=str,
         default=CHECKED,
-        help="the rules for building half-truths: paper (those of CS-CLIP's paper); checked (as "
-        "paper, but without wrong details that may be true according to another caption of the "
-        "image); equal_words (as paper, but the wrong and the true detail have the same number of "
-        "words); or public_code (those of the code of CS-CLIP's authors)",
+        help="the rules for building half-truths: `paper` (those of CS-CLIP's paper); `checked` "
+        "(as `paper`, but without wrong details that may be true according to another caption of "
+        "the image); `equal_words` (as `paper`, but the wrong and the true detail have the same "
+        "number of words); or `public_code` (those of the code of CS-CLIP's authors)",
     )
     build_parser.add_argument(
         "--images", type=PositiveInt, default=MAX_IMAGES, help="number of images to sample"
@@ -207,16 +207,16 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--captions",
         type=str,
-        help="the captions from which the units were extracted. They are needed if the units do "
-        "not identify their images. With them, all captions of an image count as true, even those "
-        "without units",
+        help="the captions from which the units were extracted. This flag is needed if the image "
+        "ids in the units file do not name images. With this flag, all captions of an image count "
+        "as true, also those without units",
     )
     build_parser.add_argument("--reader", **READER_ARGUMENT, help="the class that reads --captions")
     build_parser.add_argument(
         "--corpus",
         type=str,
-        help="captions of other images, for a text-only baseline. The baseline chooses the detail, "
-        "true or wrong, that is more frequent in these captions",
+        help="captions of other images, for a text-only baseline. Of the true and the wrong "
+        "detail, the baseline chooses the one that is more frequent in these captions",
     )
     build_parser.add_argument(
         "--corpus_reader", **READER_ARGUMENT, help="the class that reads --corpus"
@@ -224,8 +224,8 @@ def parser() -> CommandParser:
     show_parser = CommandParser(
         description="Print accuracies and score gaps by condition, from saved scores. A condition "
         "is a kind of wrong detail. A gap is the score of the true text minus that of the "
-        "half-truth, divided by the model's scale. With --out, also write figures and a page of "
-        "the worst cases."
+        "half-truth, divided by the model's scale (1 / temperature). With --out, also write "
+        "figures and a page of the worst cases."
     )
     show_parser.add_argument("results", type=str, help="the folder that `zoo validate --out` wrote")
     show_parser.add_argument(
@@ -243,8 +243,8 @@ def parser() -> CommandParser:
     show_parser.add_argument(
         "--data_root",
         type=str,
-        help="the folder of the images. Images are read only from it. Without this flag, the page "
-        "has no images",
+        help="the folder of the images. Images are read only from this folder. Without this flag, "
+        "the page has no images",
     )
     show_parser.add_argument(
         "--preset",

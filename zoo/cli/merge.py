@@ -69,8 +69,8 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo merge",
-        description="Interpolate between the initial weights of a fine-tuned model and its "
-        "fine-tuned weights (WiSE-FT). With --benchmarks, the interpolated models are evaluated.",
+        description="Interpolate between the initial and the fine-tuned weights of a model "
+        "(WiSE-FT). With --benchmarks, the interpolated models are evaluated.",
     )
     parser.add_argument(
         "--ckpt_path",
@@ -81,13 +81,14 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--alphas",
         default="0,0.1,...,1",
-        help="shares of the fine-tuned model in the interpolation, from 0 (the initial model) to "
-        "1 (the fine-tuned model). For each, one checkpoint is written",
+        help="shares of the fine-tuned weights in the interpolation, from 0 (the initial weights) "
+        "to 1 (the fine-tuned weights); `...` continues the sequence. One checkpoint is written "
+        "per share",
     )
     parser.add_argument(
         "--base",
-        help="the initial weights: a tag, a file, a folder or hf-hub:USER/NAME (default: those in "
-        "the recipe of the checkpoint)",
+        help="the initial weights: a tag of open_clip, a file, a folder or hf-hub:USER/NAME "
+        "(default: those in the recipe of the checkpoint)",
     )
     parser.add_argument(
         "--out", type=Path, help="the folder to write (default: `merged` next to the checkpoint)"
@@ -98,8 +99,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--presets",
         default="official",
-        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
-        "dotted paths of Preset classes",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets`, preset "
+        "files (YAML or JSON) or dotted paths of Preset classes",
     )
     parser.add_argument(
         "--data_root", default=".", help="the folder of images, captions and annotations"

@@ -236,8 +236,8 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo negatives",
-        description="Make hard negatives: captions with a small change that should make them "
-        "wrong.",
+        description="Make hard negatives: captions with a small change that should make the "
+        "caption wrong.",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     preview_parser = CommandParser(
@@ -266,7 +266,7 @@ def parser() -> CommandParser:
     export_parser.add_class_arguments(Ray, "ray", help="settings of Ray, to use several machines")
     build_parser = CommandParser(
         description="Look up the words of captions in WordNet, and write a table of replacement "
-        "words, which the generator Replace reads."
+        "words. The generator Replace reads this table."
     )
     add_caption_arguments(build_parser)
     build_parser.add_argument(
@@ -286,19 +286,20 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--wordnet",
         type=Path,
-        help="the folder of WordNet's database files (default: that of NLTK, or else of Debian)",
+        help="the folder of WordNet's database files (default: the folder of NLTK, or else that "
+        "of Debian)",
     )
     build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="weight each sense of a word by its frequency in WordNet. By default, a sense with "
-        "many replacements has a high weight",
+        help="the more frequent a sense of a word is in WordNet's texts, the more often its "
+        "replacements are drawn. By default, senses with many replacements have the most weight",
     )
     build_parser.add_argument(
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="minimum frequency of a replacement in WordNet",
+        help="leave out replacements that are less frequent than this in WordNet's texts",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"

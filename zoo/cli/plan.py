@@ -95,9 +95,9 @@ def parser() -> CommandParser:
         usage="zoo plan --config RECIPE --device NAME [--devices N] [flags of zoo fit]",
         formatter_class=RawDescriptionHelpFormatter,
         description="Estimate the memory and time of a recipe's training step, without reading "
-        "weights or data.\nData loading, towers and communication run in parallel, so the slowest "
-        "determines the time of a step.\nThe recipe is given by flags of `zoo fit`, such as "
-        "--config.",
+        "weights or data.\nData loading, the computation of the towers and the communication "
+        "between devices run in parallel,\nso the slowest of the three determines the time of a "
+        "step. The recipe is given by flags of\n`zoo fit`, such as --config.",
     )
     parser.add_argument("--device", required=True, help=f"the device: {', '.join(devices())}")
     parser.add_argument(
@@ -121,7 +121,7 @@ def parser() -> CommandParser:
         help="milliseconds in which one process loads an image (default: "
         f"{IMAGE_MS['pil']:g} with data.decoder pil, {IMAGE_MS['torchvision']:g} with torchvision, "
         f"{IMAGE_MS['cache']:g} with data.image_cache). benchmarks/speed/image_loading.py measures "
-        "it",
+        "this time",
     )
     parser.add_argument(
         "--texts_ms",

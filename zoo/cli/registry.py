@@ -42,31 +42,31 @@ COMMANDS = {
         "the hub did not confirm a commit, run the same command to start again",
     ),
     "merge": Command(
-        "interpolate a fine-tuned model with its initial weights (WiSE-FT), "
-        "and evaluate the results",
+        "interpolate between initial and fine-tuned weights (WiSE-FT), and evaluate the results",
     ),
     "rescore": Command(
         "recompute metrics from the saved scores of a run, with other rules for ties and averages",
     ),
     "compare": Command(
-        "compare evaluations by differences, intervals and p-values; also as LaTeX, CSV or figure",
+        "compare evaluations, with intervals and p-values, as a table, LaTeX, CSV or a figure",
     ),
     "report": Command(
         "write an HTML report of evaluations, with the cases behind every number",
     ),
     "study": Command(
-        "train, evaluate and compare the models of a study file; resumes an interrupted study: "
-        "zoo study methods_on_coco --data_root DIR",
+        "train, evaluate and compare models of several recipes and seeds (a study): zoo study "
+        "methods_on_coco --data_root DIR",
         RUNS_ARE_KEPT,
     ),
     "doctor": Command(
-        "check which data files are present, which are missing and how to get them",
+        "list which data files are present and which are missing, and how to get them",
     ),
     "plan": Command(
         "estimate the operations, memory and hours that training needs on a GPU",
     ),
     "ls": Command(
-        "list names that flags and YAML files accept, such as those of objectives and benchmarks",
+        "list names that flags and YAML files accept, such as the names of objectives and "
+        "benchmarks",
     ),
     "negatives": Command(
         "preview or export hard negative captions, or build a table of replacement words",
@@ -79,7 +79,7 @@ COMMANDS = {
         "zoo data get sugarcrepe,aro --data_root DIR",
     ),
     "bindings": Command(
-        "count attribute-object pairs in captions, for --familiar_with of `zoo validate`",
+        "count attribute-object pairs in captions, to evaluate known and unknown pairs separately",
     ),
     "halftruth": Command(
         "evaluate models on half-truths (true texts with a wrong detail added), or create them",
@@ -88,7 +88,7 @@ COMMANDS = {
         "render synthetic scenes with exact captions, units and foils",
     ),
     "demo": Command(
-        "fine-tune the small CLIP that comes with zoo on rendered scenes, and show what changes",
+        "fine-tune a small CLIP on rendered scenes, and show what changes",
     ),
 }
 

@@ -76,16 +76,16 @@ def parser() -> CommandParser:
     """Returns the parser of the command."""
     parser = CommandParser(
         prog="zoo report",
-        description="Write an HTML report of runs, from their saved scores. It shows results with "
-        "confidence intervals and numbers of scored cases, figures, and the cases behind every "
+        description="Write an HTML report of runs, from their saved scores. The report shows "
+        "results with confidence intervals and case counts, figures, and the cases behind every "
         "number. It can be read offline.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folders that `zoo validate` or `zoo study` wrote. All other runs are compared with "
-        "the first one. NAME=FOLDER sets the name of a run in the report",
+        help="folders that `zoo validate` or `zoo study` wrote. The first run is compared with "
+        "each of the others. NAME=FOLDER sets the name of a run in the report",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument(
@@ -98,15 +98,15 @@ def parser() -> CommandParser:
         "--exclude_from_tests",
         metavar="NAMES",
         help="names of runs, separated by commas, that are shown but not tested, such as the "
-        "run of the initial weights",
+        "evaluation of the initial weights",
     )
     parser.add_argument(
         "--preset",
         "--presets",
         default=",".join(PRESETS),
-        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
-        "dotted paths of Preset classes. Metrics follow the first one "
-        f"(default: {','.join(PRESETS)})",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets`, preset "
+        "files (YAML or JSON) or dotted paths of Preset classes. Averages are shown for each of "
+        f"them, metrics only for the first (default: {','.join(PRESETS)})",
     )
     parser.add_argument(
         "--data_root",
@@ -120,22 +120,23 @@ def parser() -> CommandParser:
         "--max_size_mb",
         type=integer_at_least(1),
         default=100,
-        help="maximum size of the report in megabytes; thumbnails beyond it are left out",
+        help="maximum size of the report in megabytes; thumbnails that would exceed it are left "
+        "out",
     )
     parser.add_argument(
         "--patch_words",
         type=integer_at_least(0),
         default=0,
         metavar="N",
-        help="in the N worst cases of each metric, show which image patches match the words of the "
-        "text. This needs a head that scores words against patches, such as MaxSim, and loads the "
-        "models",
+        help="in the N worst cases of each metric, show which image patches match the words of "
+        "the text. This loads the models, and needs a head that scores words against patches, "
+        "such as MaxSim",
     )
     parser.add_argument(
         "--publish",
         action="store_true",
-        help="do not copy images of data sets, but link to their publishers, so that the report "
-        "can be published",
+        help="link to images of data sets on their publishers' servers instead of copying them, "
+        "so that the report can be published",
     )
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing report")
     return parser

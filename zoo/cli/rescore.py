@@ -75,11 +75,11 @@ def parser() -> CommandParser:
         "--preset",
         "--presets",
         default="official",
-        help="rules for ties and averages, separated by commas: names of `zoo ls presets` or "
-        "dotted paths of Preset classes",
+        help="rules for ties and averages, separated by commas: names of `zoo ls presets`, preset "
+        "files (YAML or JSON) or dotted paths of Preset classes",
     )
     parser.add_argument(
-        "--out", type=Path, help="a folder for the new results; by default they are only printed"
+        "--out", type=Path, help="a folder for the new results; by default, they are only printed"
     )
     parser.add_argument(
         "--familiar_with",

@@ -60,7 +60,7 @@ def parser() -> CommandParser:
     rendering.add_argument(
         "--held_out",
         help="colour-shape pairs that must not occur in training, such as 'red cube,blue sphere'. "
-        "'' means none. By default, two pairs per shape",
+        "A single comma means none. By default, two pairs per shape are held out",
     )
     grid = CommandParser(
         description="Render scenes of two objects, with 8 colours and 8 shapes. Some colour-shape "
@@ -103,8 +103,9 @@ def parser() -> CommandParser:
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="combinations of colour and object that do not occur in training. Only scenes of the "
-        "split `unseen_true` show them, and the true captions of these scenes name them",
+        help="combinations of colour and object that do not occur in training. Only the scenes of "
+        "the split `unseen_true` show such combinations, and the true captions of these scenes "
+        "name them",
     )
     image_half_truths = CommandParser(
         description="Render pairs of cartoon scenes that differ in one detail, with one caption "
@@ -118,7 +119,8 @@ def parser() -> CommandParser:
     hashing.add_argument("--expected", help="fail if the hash differs from this one")
     negatives = CommandParser(
         description="For each training caption, write a negative in which two objects have swapped "
-        "their colours, and an image that shows it, if there is one."
+        "their colours. If an image of the folder shows the negative, the path of this image is "
+        "also written."
     )
     negatives.add_argument("folder", help="the folder of rendered scenes")
     negatives.add_argument(
@@ -126,7 +128,7 @@ def parser() -> CommandParser:
         required=True,
         type=Path,
         help="the file to write (.jsonl). In training, the classes NegativeImages (images) and "
-        "Replay (texts) read it",
+        "Replay (texts) read this file",
     )
     negatives.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
     sheet = CommandParser(
@@ -193,7 +195,9 @@ def _add_rendering(
     parser: CommandParser, n: int, size: int, samples: str, images: str = SINGLE
 ) -> None:
     """Adds the flags of the commands that trace rays, with their defaults."""
-    note = ". From 128 pixels on, the camera view is CLEVR's; below, it is closer"
+    note = (
+        ". Images of at least 128 pixels have CLEVR's camera view; smaller ones have a closer view"
+    )
     _add_drawing(parser, n, size, "" if images == PAIRED else note, images)
     parser.add_argument("--samples", type=int, help=f"light paths per pixel (default: {samples})")
 

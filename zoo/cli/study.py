@@ -86,9 +86,9 @@ def parser() -> CommandParser:
     parser = CommandParser(
         prog="zoo study",
         formatter_class=RawDescriptionHelpFormatter,
-        description="Train, evaluate and compare the runs of a study file: one run per recipe, "
-        "overlay and seed.\nFinished runs are not repeated, and an interrupted run resumes from "
-        "its last checkpoint.\n\n"
+        description="Train, evaluate and compare the runs of a study file: one run per "
+        "combination of recipe, overlay and seed.\nFinished runs are not repeated, and an "
+        "interrupted run resumes from its last checkpoint.\n\n"
         "  zoo study methods_on_coco --data_root DATA_ROOT\n"
         "  zoo study methods_on_coco small_with_scenes --data_root DATA_ROOT  # on a small scale\n"
         "  zoo study world_objectives scenes_first_try --objective my_package.MyLoss  # your loss\n"
@@ -115,7 +115,7 @@ def parser() -> CommandParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a custom objective (MODULE.CLASS) to train in addition; may be repeated",
+        help="a custom objective (MODULE.CLASS) that is also trained; may be repeated",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the runs with their numbers and progress"
@@ -149,7 +149,7 @@ def parser() -> CommandParser:
         "--search",
         action="store_true",
         help="do not execute the runs, but search for the best settings on validation captions. "
-        "The study file has the ranges of the settings. For each recipe with its overlays, the "
+        "The study file contains the ranges to search. For each recipe with its overlays, the "
         "best settings are written to a new overlay",
     )
     version_group = parser.add_mutually_exclusive_group()

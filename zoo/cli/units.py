@@ -383,7 +383,7 @@ def parser() -> CommandParser:
         prog="zoo units",
         description="Extract units and foils from captions, and inspect them. A unit is an entity "
         "('a grey sofa') or a relation ('two cats sleep on a grey sofa') in a caption, and a foil "
-        "is a wrong version of it ('a red sofa').",
+        "is a wrong version of a unit ('a red sofa').",
     )
     commands = parser.add_subcommands(dest="command", required=True)
     extract_parser = CommandParser(
@@ -394,7 +394,7 @@ def parser() -> CommandParser:
         "--out",
         type=str,
         required=True,
-        help="the file to write (.jsonl or .parquet). With Ray, the folder to write",
+        help="the file to write (.jsonl or .parquet); with Ray, the folder to write",
     )
     extract_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing file"
@@ -414,8 +414,8 @@ def parser() -> CommandParser:
     )
     count_parser = CommandParser(
         description="Count the nouns, attributes and relations in captions. `zoo units extract "
-        "--extractor.counts FILE` chooses foils by these counts: words that are frequent in "
-        "captions are then frequent in foils, too."
+        "--extractor.counts FILE` chooses foils by these counts: words that are frequent in the "
+        "captions are then also frequent in the foils."
     )
     add_caption_arguments(count_parser)
     count_parser.add_argument("--out", type=str, required=True, help="the file to write")
@@ -431,7 +431,7 @@ def parser() -> CommandParser:
         "--min_count",
         type=PositiveInt,
         default=1,
-        help="minimum count of an entry",
+        help="leave out counts below this number",
     )
     show_parser = CommandParser(
         description="Print a sample of the captions in a units file, with their units and foils."
@@ -446,14 +446,17 @@ def parser() -> CommandParser:
     )
     report_parser.add_argument("file", type=str, help="a units file, or a folder of them")
     report_parser.add_argument(
-        "other", type=str, nargs="?", help="another units file of the same captions, to compare"
+        "other",
+        type=str,
+        nargs="?",
+        help="another units file of the same captions, for a comparison",
     )
     report_parser.add_argument(
         "--n", type=NonNegativeInt, default=6, help="number of sampled captions to show"
     )
     report_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     report_parser.add_argument(
-        "--out", type=str, help="an HTML page to write (.html); by default, none"
+        "--out", type=str, help="an HTML page to write (.html); by default, no page is written"
     )
     report_parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing page"
@@ -464,14 +467,14 @@ def parser() -> CommandParser:
         help="the folder of the images for the HTML page (default: the folders of the units files)",
     )
     audit_parser = CommandParser(
-        description="Sample units and foils into a sheet (.csv) for manual evaluation, or count "
-        "the verdicts in a completed sheet."
+        description="Write a sample of units and foils to a sheet (.csv) for manual evaluation, or "
+        "count the verdicts in a completed sheet."
     )
     audit_parser.add_argument(
         "file",
         type=str,
-        help="a units file or a folder of them, to sample units; or a completed sheet (.csv), to "
-        "count its verdicts",
+        help="a units file (or a folder of them) from which units are sampled, or a completed "
+        "sheet (.csv) whose verdicts are counted",
     )
     audit_parser.add_argument(
         "--n", type=PositiveInt, default=200, help="number of units to sample"
@@ -479,14 +482,15 @@ def parser() -> CommandParser:
     audit_parser.add_argument(
         "--captions",
         type=PositiveInt,
-        help="sample this many captions with all their units, instead of --n single units. Then "
-        "units that the extractor missed can be counted as well",
+        help="sample this many captions with all their units, instead of --n single units. You "
+        "can then also count the units that the extractor missed",
     )
     audit_parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     audit_parser.add_argument(
         "--edit",
         type=str,
-        help="sample only foils with this kind of change, such as argument_swap",
+        help="sample only foils with this kind of change, such as argument_swap (exchanged "
+        "subject and object)",
     )
     audit_parser.add_argument(
         "--out",

@@ -24,8 +24,9 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         data_root: One or several folders of annotations and images.
         quiet: Whether to print no table of results.
         cache: Stores the pooled vectors of images and texts, so that later runs need not encode
-            them again. With `cache.tokens`, token vectors are stored as well. null stores nothing.
-        long: Whether the table shows all subsets and notes, even if there are many.
+            them again. With `cache.tokens`, token vectors are also stored. If null, nothing is
+            stored.
+        long: Whether the table of results shows all subsets and notes, even if there are many.
         **settings: The other arguments of `Evaluation`. If `out` is None, the logger's folder takes
             its place.
 
@@ -59,7 +60,7 @@ class EvaluationDataModule(Ranged, BenchmarkedData):
         self.evaluation: Evaluation = Evaluation(benchmarks, data_root, **settings)
 
     def check_files(self) -> None:
-        """Checks the folder `out`, reads benchmarks and finds images, before a model is built.
+        """Checks the output folder, reads benchmarks and finds images, before a model is built.
 
         Raises:
             ZooError: `out` holds results and `overwrite` is false, or nothing can be scored with

@@ -80,67 +80,75 @@ class CaptionDataModule(Ranged, CaptionData):
 
     Args:
         train: Captions to train on, from one or several readers (`zoo ls readers`).
-        image_roots: Folders in which images are searched. A folder either contains data sets, such
-            as the folders `coco` and `flickr30k`, or is the one to which the image paths in a
-            captions file are relative.
-        val: Captions for the validation loss, from one or several readers. Without it, `val_share`
-            or `val_images` can hold out training images. If none of the three is set, there is no
-            validation loss.
+        image_roots: Folders in which images are searched: the folder of all data sets (with folders
+            such as `coco` and `flickr30k`), or the folder to which the image paths in a captions
+            file are relative.
+        val: Captions for the validation loss, from one or several readers. Alternatively,
+            `val_share` or `val_images` holds out training images. If none of the three is set,
+            there is no validation loss.
         val_share: Share of the training images to hold out, with all of their captions.
-        val_images: Number of training images to hold out, instead of a share.
-        batch_size: Rows per step over all devices, without those that `hard_images` adds. It must
-            be a multiple of the number of devices.
-        val_batch_size: Rows per validation step over all devices; `batch_size` if None.
-        negatives: Generators of wrong captions (`zoo ls negatives`). Each makes one per row.
-        positives: Generators of further true texts of an image (`zoo ls positives`). Each makes one
-            per row.
+        val_images: Number of training images to hold out, instead of `val_share`.
+        batch_size: Number of rows per step over all devices, without the rows that `hard_images`
+            adds. It must be a multiple of the number of devices.
+        val_batch_size: Number of rows per validation step over all devices; `batch_size` if None.
+        negatives: Generators of wrong captions (`zoo ls negatives`). Each generator makes one
+            negative per row.
+        positives: Generators of further true texts of an image (`zoo ls positives`). Each generator
+            makes one positive per row.
         caption_generator: Draws the caption of each row from the texts of its image, such as
             sentences of long captions (`SubCaptions`). Negatives are made from the drawn text. If
-            no text can be drawn, the row keeps its original caption, as all rows do without a
-            generator. With a generator, truncated captions are not counted.
-        negative_images: A file that names, for each caption, an image that does not match it.
-        joined: Whether each row joins two images into one, with both captions, as CLIC does. This
-            adds a positive, which has the captions in reverse order. `alternate` joins images only
-            in every other step of an epoch, starting with the first. In the other steps, each row
-            has one image with its caption and no further texts, as in CLIC's public script.
-        source_negatives: Whether each row gets one of the negatives that the captions file has for
-            its caption. This negative comes before those of `negatives`.
-        units: Draws units and foils from a units file, which `zoo units extract` writes.
-        hard_images: Whether each row adds a second row with a similar image, which the captions
-            file names, and the caption and negatives of that image (NegCLIP). For the validation
-            loss, only images that have no row of their own are added, such as those of TROHN-Img.
+            no text can be drawn, the row keeps its original caption. With a generator, truncated
+            captions are not counted. If None, each row has its original caption.
+        negative_images: A file (`negative_images.file`) that names, for each caption, an image that
+            does not match the caption.
+        joined: Whether each row joins two images into one, with both captions, as in CLIC. Each row
+            then also gets a positive: both captions in reverse order. With `alternate`, only every
+            other step of an epoch joins images, starting with the first step. In the other steps,
+            each row has one image with its caption and no further texts, as in CLIC's public
+            script.
+        source_negatives: Whether each row gets one of the negatives that the captions file contains
+            for the row's caption. This negative comes before those of the generators in
+            `negatives`.
+        units: Draws units and foils from a units file (written by `zoo units extract`).
+        hard_images: Whether each row adds a second row with a similar image, as in NegCLIP. The
+            captions file names the similar images. The second row has the caption and the negatives
+            of the similar image. For the validation loss, a similar image that has a row of its own
+            is not added.
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first epoch.
         features: Stores the outputs of frozen towers in a folder (`features.folder`), so that
             images and texts are encoded only once. Both towers must be frozen, and
-            `model.backbone.augmentation` must be null. `resample` must be false if negatives or
-            other texts are drawn.
-        captions_per_image: With `all`, every caption is a row of an epoch. With `one`, each image
-            is one row, whose caption is drawn in each epoch.
-        train_weights: Relative weights of the readers of `train`. A reader with weight 2 has on
-            average twice as many rows as one with weight 1, and a reader with weight 0 is not read.
-            An epoch has as many rows as without weights. Captions of a reader repeat only after all
-            of them were drawn.
+            `model.backbone.augmentation` must be null. If negatives or other texts are drawn at
+            random, `resample` must be false.
+        captions_per_image: With `all`, every caption is a row of an epoch. With `one`, every image
+            is a row of an epoch, and its caption is drawn again in each epoch.
+        train_weights: Relative weights of the readers in `train`. A reader with weight 2 provides
+            on average twice as many rows as a reader with weight 1. A reader with weight 0 is not
+            read. An epoch has as many rows as without weights. Captions of a reader repeat only
+            after all of them were drawn.
         seed: Seed of order, augmentation, negatives and units. If None, commands use the setting
             `seed_everything`, and Python code uses 0.
-        workers: Number of data-loading processes per device. On a GPU, None is the number of CPU
-            cores per GPU minus one, but at least 2 and at most 8. On a CPU, None is 2.
+        workers: Number of data-loading processes per device. If None, the number is 2 on a CPU. On
+            a GPU, it is one less than the number of CPU cores per GPU, but at least 2 and at most
+            8.
         expected_images: Expected number of training images. Any other number is an error.
-        truncation: Whether captions over the context length are truncated. If true, a sample of the
-            captions is checked, and the number of truncated ones among them is reported. If false,
-            all captions are checked, and a caption that is too long is an error.
-        tolerate_missing: Whether missing images, with their captions, are left out, and their
-            number is reported. Otherwise they are an error.
-        tolerate_broken: Whether rows whose images cannot be decoded are left out of the loss, and
-            the number of these images is reported. Otherwise such images are an error.
-        evaluation: Benchmarks to run at every validation.
+        truncation: Whether captions that exceed the context length are truncated. If true, a sample
+            of the captions is checked, and the number of truncated captions in the sample is
+            reported. If false, all captions are checked, and a caption that is too long is an
+            error.
+        tolerate_missing: Whether missing images and their captions are left out. Their number is
+            then reported. If false, a missing image is an error.
+        tolerate_broken: Whether rows whose images cannot be decoded are left out of the loss. The
+            number of such images is then reported. If false, such an image is an error.
+        evaluation: Benchmarks to run at every validation (see the flag `--benchmarks`).
         upright: Whether the EXIF orientation of custom images is applied. It is never applied to
             images of published data sets.
         background: Background colour for transparent pixels of custom images, such as white. None
             ignores transparency and uses the colour stored in each pixel.
-        decoder: The library that decodes and resizes JPEGs: `torchvision` or `pil`. PIL always
-            decodes other files. `torchvision` is more than twice as fast as `pil`, and its pixels
-            differ by at most one grey level. Benchmarks do not use this setting.
+        decoder: The library that decodes and resizes JPEGs: `torchvision` or `pil`. Files of other
+            formats are always decoded by PIL. `torchvision` is more than twice as fast as `pil`,
+            and its pixels differ from those of `pil` by at most one grey level. Benchmarks do not
+            use this setting.
         image_cache: Stores decoded and resized training images in a folder (`image_cache.folder`),
             so that they are decoded only once. Random crops are still drawn in every epoch.
 
@@ -290,7 +298,7 @@ class CaptionDataModule(Ranged, CaptionData):
 
     @cached_property
     def texts(self) -> CaptionTexts:
-        """Draws the negatives, positives and units of captions; the units file has been checked."""
+        """Draws the negatives, positives and units of captions, after checking the units file."""
         records: Mapping[str, UnitRecord] = {}
         if self.units is not None:
             check_units_file(self.units, self.train_reader)
@@ -321,7 +329,7 @@ class CaptionDataModule(Ranged, CaptionData):
         return self.negative_images.find_images(self.finder, self.tolerate_missing)
 
     def check_files(self) -> None:
-        """Reads captions, units and benchmarks and finds images, before a model is built.
+        """Reads captions, units and benchmarks, and finds images, before a model is built.
 
         Raises:
             ZooError: A file is missing.
@@ -541,8 +549,8 @@ class CaptionDataModule(Ranged, CaptionData):
     def state_dict(self) -> dict[str, Any]:
         """Returns the position of training in the current epoch.
 
-        The datamodule saves it, because Lightning loses the state of the loader itself if the
-        schedule has read the loader's length (Lightning issue 20550).
+        The datamodule saves this position, because Lightning loses the state of the loader itself
+        if the schedule has read the loader's length (Lightning issue 20550).
         """
         loader = None if self.trainer is None else self.trainer.train_dataloader
         return (

@@ -82,21 +82,23 @@ class Evaluation(Ranged):
             arguments. `all` runs all benchmarks, and `suite:NAME` those of a preset.
         data_root: One or several folders of annotations and images. A file is read from the first
             folder that has it.
-        out: Folder of results.json and cases.parquet. With None, `zoo validate` writes them to its
-            run folder, and `zoo fit` and Python code do not write them.
-        presets: Rules for ties and averages (`zoo ls presets`); `official` if None. The logger gets
-            the values of the first preset.
+        out: Folder of results.json and cases.parquet. If None, `zoo validate` writes these files to
+            its run folder, and `zoo fit` and Python code do not write them.
+        presets: Rules for ties and averages: names of `zoo ls presets`, or preset files in YAML or
+            JSON; `official` if None. The logger gets the values of the first preset.
         image_batch: Number of images that are encoded at once.
         text_batch: Number of texts that are encoded at once.
-        window_bytes: Maximum size in bytes of token vectors in memory, for heads that read tokens.
+        window_bytes: Maximum size in bytes of token vectors in memory, for heads that read token
+            vectors.
         shortlist: Number of candidates per query of a retrieval benchmark, for heads that are too
             expensive to score all pairs. Cosines select the candidates, and the head re-ranks them.
         workers: Number of image-loading processes per device.
-        trained_images: References of images that the model was trained on, such as `coco:391895`.
-            Results count those that occur in benchmarks.
+        trained_images: Images that the model was trained on, such as `coco:391895`. Results report
+            how many of them occur in benchmarks. `zoo fit` and `zoo validate` replace this setting
+            by the images of the training data.
         overwrite: Whether existing results in `out` may be overwritten.
-        upright: Whether the EXIF orientation of custom images is applied. Images of published
-            benchmarks are always decoded as in their scripts.
+        upright: Whether the EXIF orientation of custom images is applied. It is never applied to
+            images of published benchmarks.
         background: Background colour for transparent pixels of custom images, such as white. None
             ignores transparency and uses the colour stored in each pixel.
         familiar_with: Splits cases by whether their attribute-object pairs occur in these captions:
@@ -104,13 +106,13 @@ class Evaluation(Ranged):
             captions, or `training` for the captions that the model was trained on.
         reference_models: Models of `zoo ls models` whose published results are shown next to those
             of this run.
-        exclude_images: Adds metrics that leave out the cases of these images: a file with one image
+        exclude_images: Images whose cases are left out of additional metrics: a file with one image
             per line, a file of captions, `karpathy_train` for train and restval of Karpathy's split
             of COCO, or `trained` for the images that the model was trained on.
-        fast_images: Whether torchvision decodes and resizes images instead of PIL. This is faster,
-            but published results used PIL.
+        fast_images: Whether images are decoded and resized by torchvision instead of PIL. This is
+            faster, but published results were computed with PIL.
         require: Whether it is an error if a benchmark cannot be run, for example because files are
-            missing. Otherwise, it is left out and reported.
+            missing. If false, the benchmark is left out, and this is reported.
         limit: Maximum number of cases per subset, and of images or videos per retrieval gallery.
             None uses all.
 
@@ -203,7 +205,8 @@ class Evaluation(Ranged):
         """Reads the captions that `familiar_with` names, once.
 
         Args:
-            caption_record: The checkpoint's record of its training captions, None if it has none.
+            caption_record: What the checkpoint records about its training captions, for
+                `familiar_with: training`; None if it records nothing.
 
         Raises:
             ZooError: The captions are missing or have no bindings, or a benchmark has no case that
@@ -218,7 +221,8 @@ class Evaluation(Ranged):
         """Reads the images that `exclude_images` names, once.
 
         Args:
-            caption_record: The checkpoint's record of its training captions, None if it has none.
+            caption_record: What the checkpoint records about its training captions, for
+                `exclude_images: trained`; None if it records nothing.
 
         Raises:
             ZooError: The list of images is missing, or the model has no record of its images.
@@ -247,13 +251,13 @@ class Evaluation(Ranged):
     def build_loaders(
         self, backbone: Backbone, head: Head, stored: StoredVectors | None = None
     ) -> list[DataLoader[Any]]:
-        """Returns the data loaders of the batches for `step`. Every rank must call this.
+        """Returns data loaders of the batches for `step`. Every rank must call this method.
 
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            stored: Stored vectors of the current weights, which this run reads and adds to. None
-                stores no vectors.
+            stored: Stored vectors of the current weights, which this run reads and adds to. If
+                None, no vectors are stored.
         """
         tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
@@ -318,7 +322,9 @@ class Evaluation(Ranged):
 
     @torch.no_grad()
     def finish(self, backbone: Backbone, head: Head, model_description: dict[str, Any]) -> Results:
-        """Gathers scores, judges the cases and writes the results. `start` begins another run.
+        """Gathers scores, judges the cases and writes the results.
+
+        To begin another run, call `start`.
 
         Args:
             backbone: Encodes the candidates of `shortlist`, for heads that read tokens.
@@ -402,7 +408,7 @@ class Evaluation(Ranged):
         Args:
             model: The model.
             name: The model's name in results.
-            cache: The cache in which vectors are stored; None stores none.
+            cache: The cache in which vectors are stored. If None, no vectors are stored.
 
         Raises:
             ZooError: `out` holds results of another run and `overwrite` is false, or the model does

@@ -1,4 +1,4 @@
-"""Familiarity: which attribute-object pairs and images were seen in training (BindSplit)."""
+"""Familiarity: which attribute-object pairs and images were seen in training."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Heads: scores of encoded images and texts, one module per method."""
+"""Heads: compute scores of encoded images and texts, one module per method."""
 
 import lazy_loader
 

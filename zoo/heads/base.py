@@ -33,12 +33,13 @@ def without_autocast_and_tf32(x: Tensor) -> Iterator[None]:
 class Head(Configurable, nn.Module, ABC):
     """Base class of heads.
 
-    `attach` is called once with the backbone's shapes, before any weights are loaded.
+    `attach` is called once, with the backbone's shapes, before a checkpoint is loaded into the
+    head.
 
     Args:
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone or from a file of weights, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
             has one.
@@ -46,7 +47,8 @@ class Head(Configurable, nn.Module, ABC):
     Attributes:
         scales_cosine: Whether the scale multiplies cosines of the towers' own vectors. Only then
             can it replace the backbone's scale, for example in an exported model.
-        patch_measure: What `word_patch_scores` returns, `cosine` or `attention`, for report pages.
+        patch_measure: What `word_patch_scores` returns: `cosine` or `attention`. Report pages show
+            this name.
 
     Raises:
         ZooError: `scale` is not above 0, or it is above `max_scale` and is trained.
@@ -104,7 +106,9 @@ class Head(Configurable, nn.Module, ABC):
             self.bias = nn.Parameter(torch.tensor(float(bias)))
 
     def set_initial_log_scale(self, log_scale: float) -> None:
-        """Sets the scale at which training starts, which `clamp_scale` does not lower.
+        """Sets the scale at which training starts.
+
+        If it is above `max_scale`, it takes the place of `max_scale` as the upper bound.
 
         Args:
             log_scale: The logarithm of the scale.
@@ -119,7 +123,10 @@ class Head(Configurable, nn.Module, ABC):
 
     @property
     def reranks(self) -> bool:
-        """Whether the head is slow, so that retrieval only re-ranks a short list by cosine."""
+        """Whether the head is too slow to score all pairs of a retrieval benchmark.
+
+        If so, the cosine selects a short list of candidates per query, and the head ranks these.
+        """
         return self.needs.tokens or self.needs.pieces
 
     @property
@@ -129,7 +136,7 @@ class Head(Configurable, nn.Module, ABC):
 
     @torch.no_grad()
     def clamp_scale(self) -> None:
-        """Clamps a trained scale to `max_scale`, or to its initial value if that is higher.
+        """Limits a trained scale to `max_scale`, or to the initial scale if that is higher.
 
         It is called after every optimiser step.
         """

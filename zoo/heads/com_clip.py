@@ -30,18 +30,18 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class ComCLIP(Cosine):
-    """Cosine of the text with the sum of the image and the crops that match the text's phrases.
+    """Cosine of the text with a sum of vectors: of the image, and of crops that match phrases.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
     Args:
-        views: Cuts images into crops (views), to which the whole image is added. By default,
-            `Overlap`.
+        views: Cuts images into crops (views). The whole image is added as a further view. By
+            default, `Overlap`.
         segments: Splits texts into phrases. By default, `Triplets`.
         chunk: The maximum number of values in memory while pairs are scored, in millions.
         scale: The initial scale of cosines, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale of the backbone, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
             one.

@@ -18,8 +18,8 @@ class Cosine(Head):
 
     Args:
         scale: The initial scale of cosines, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale of the backbone, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
             one.

@@ -45,8 +45,8 @@ class CrossModal(Head):
         granularity: What the transformer reads: patches and tokens (`local`), or pooled vectors
             (`global`).
         layers: Number of blocks of the transformer; 4 in the paper, which tried 1 to 4.
-        width: Width of the transformer. With 512, and `ffn` 2,048, it has as many parameters as in
-            the paper.
+        width: Width of the transformer. With a `width` of 512 and an `ffn` of 2,048, the
+            transformer has as many parameters as in the paper.
         ffn: Hidden width of the feed-forward layers.
         attention_heads: Number of attention heads per block, which must divide the width.
         dropout: Dropout of the blocks (`torch.nn.TransformerEncoderLayer`), from 0 to under 1.
@@ -55,19 +55,19 @@ class CrossModal(Head):
             is added.
         layer: The block of the towers whose tokens are read, counted from the end. Use -2, the
             penultimate, for CLIP, and -1 for PE (Perception Encoder).
-        norm: Whether these tokens pass the tower's final norm. Use False for CLIP.
+        norm: Whether the tokens of `layer` pass the tower's final norm. Use False for CLIP.
         cls_patch: Whether the image's prefix tokens, such as CLS, are read.
-        separator: What separates image and text: a `token` between them, or two `type` vectors, of
-            which one is added to every token of the image and the other to every token of the text.
+        separator: What separates image and text: a `token` between them, or two `type` vectors. One
+            of these is added to every token of the image, the other to every token of the text.
         attend_pads: Whether the padding of texts is read. If so, texts must keep their padding: set
-            `model.backbone.text.lengths` to [], and do not use a feature store.
+            `model.backbone.text.lengths` to [] and `data.features` to null.
         init_std: Standard deviation of the initial CLS, separator and position vectors.
         chunk: How many pairs are scored at once. Activations are recomputed in the backward pass,
             so that only those of one chunk are in memory.
         scale: The initial scale of scores, above 0. The default of 1 leaves them as they are. None
             takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale of the backbone, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled scores. None takes the backbone's bias, if it has
             one.
@@ -285,10 +285,10 @@ class CrossModal(Head):
     ) -> Tensor | None:
         """Returns the attention of each word to each patch through all blocks.
 
-        It is attention rollout (Abnar and Zuidema, 2020): the product over blocks of (A + I) / 2,
-        where A is a block's attention, averaged over its heads, and I is the identity. The CLS
-        patch is left out, since it has no position in the image. With `global`, the result is None.
-        See also `Head.word_patch_scores`.
+        The measure is attention rollout (Abnar and Zuidema, 2020): the product over blocks of (A +
+        I) / 2, where A is a block's attention, averaged over its heads, and I is the identity. The
+        CLS patch is left out, since it has no position in the image. With `global`, the result is
+        None. See also `Head.word_patch_scores`.
         """
         if self.granularity == "global":
             return None

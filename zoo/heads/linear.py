@@ -20,16 +20,17 @@ from zoo.support.tensors import read_tensors
 class Linear(Cosine):
     """Cosine after a trained linear map of the text vector, the image vector, or both.
 
-    Before training, the map is the identity.
+    With `side` set to `text`, this is LabCLIP (Koishigarina et al., 2025). Before training, the map
+    is the identity.
 
     Args:
         side: Which vectors are mapped: those of the `text`, of the `image`, or `both`.
-        scale: The initial scale of cosines, above 0. The published model starts at 1 and trains
-            it. None takes the backbone's.
-        weights: A file of the authors' weights: a state dict with `t` (the scale's logarithm) and
-            `linear.weight` (the map of the text vector).
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
+        scale: The initial scale of cosines, above 0. LabCLIP starts at 1 and trains the scale. None
+            takes the backbone's.
+        weights: A file of LabCLIP's published weights: a state dict with `t` (the scale's
+            logarithm) and `linear.weight` (the map of the text vector).
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone or from a file of weights, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. None takes the backbone's bias, if it has
             one.
@@ -73,7 +74,7 @@ class Linear(Cosine):
         self.image_map: nn.Linear | None = None
 
     def attach(self, shapes: TowerShapes) -> None:
-        """Builds the maps, and loads the authors' weights if a file is given.
+        """Builds the maps, and loads LabCLIP's weights if a file is given.
 
         Args:
             shapes: The backbone's shapes.

@@ -26,13 +26,14 @@ class MaxSim(Head):
     Args:
         layer: The block whose projected tokens are read; -1 is the last.
         cls_patch: Whether the image's CLS patch is included.
-        start_token: Whether the text's first token is included. If False, it is left out, since it
-            is usually a start token. Set it if there is no start token, as for vectors of segments.
+        start_token: Whether the text's first token is included. By default, it is left out, since
+            it is usually a start token. Choose True for tokenizers without a start token, such as
+            SigLIP's.
         chunk: The approximate number of similarities that are computed at once, in millions.
-            They are recomputed in the backward pass.
+            Similarities are recomputed in the backward pass.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale of the backbone, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
             has one.
@@ -83,7 +84,7 @@ class MaxSim(Head):
         return _normalize_tokens(images, self.image_key)
 
     def prepare_texts(self, texts: Encoded) -> Encoded:
-        """Returns the text tokens at unit length, without the start token unless it is included."""
+        """Returns the text tokens at unit length, without the first unless `start_token` is set."""
         words = _normalize_tokens(texts, self.text_key)
         if not self.start_token:
             mask = words.masks[self.text_key]

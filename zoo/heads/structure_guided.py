@@ -21,18 +21,17 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class StructureGuided(MaxSim):
-    """The highest cosine of each phrase with a crop, averaged over the phrases and the whole text.
+    """The highest cosine with a crop, averaged over the phrases of the text and the whole text.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 
     Args:
         views: Cuts images into crops (views). By default, `Overlap`, as in the paper.
         segments: Splits texts into phrases. By default, `Coarse`, as in the paper.
-        chunk: The maximum number of values in memory while pairs are scored, in millions. Values
-            are similarities, or entries of the views' vectors if there are more of them.
+        chunk: The maximum number of values in memory while pairs are scored, in millions.
         scale: The initial scale of similarities, above 0. None takes the backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale of the backbone, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled similarities. None takes the backbone's bias, if it
             has one.

@@ -30,19 +30,19 @@ POOLING = "visual_proj."  # the pooling's names in FLAIR's files begin with it
 
 
 class TextConditionedPooling(Head):
-    """Cosine of the text and the image patches, pooled by attention with the text as query (FLAIR).
+    """Cosine of text and image. Attention with the text as query pools the image patches (FLAIR).
 
     Args:
         attention_heads: The number of attention heads. It must divide the width of the pooled
             vectors.
-        chunk: The maximum number of values in memory while pairs are scored, in millions. They are
-            recomputed in the backward pass.
+        chunk: The maximum number of values in memory while pairs are scored, in millions. The
+            values are recomputed in the backward pass.
         weights: A file of FLAIR's weights, from which pooling, scale and bias are read. By default,
             the weights of the pooling are random.
         scale: The initial scale of cosines, above 0. FLAIR starts at 1 / 0.07. None takes the
             backbone's.
-        max_scale: The upper bound of a trained scale, applied after every step. If training starts
-            at a higher scale, of the backbone or of a file of weights, that scale is the bound.
+        max_scale: The upper bound of a trained scale, applied after every step. If a higher initial
+            scale is read from the backbone or from a file of weights, it becomes the bound.
         learn_scale: Whether the scale is trained.
         bias: The initial bias, added to scaled cosines. FLAIR starts at -10. None takes the
             backbone's bias, if it has one.

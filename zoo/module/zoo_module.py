@@ -72,12 +72,13 @@ class ZooModule(Ranged, LightningModule):
             and on the number of the step. If None, commands use the setting `seed_everything`, and
             Python code uses 0.
         mask_same_image: Whether the loss of a row leaves out other captions and units of the row's
-            image. If false, it treats them as wrong texts, as in the papers of the objectives.
-        mask_same_text: Whether the loss of a row leaves out texts of other rows with the same words
-            as the row's true text. If false, it treats them as wrong texts, as in the papers of the
+            image. If false, the loss treats them as wrong texts, as in the papers of the
             objectives.
+        mask_same_text: Whether the loss of a row leaves out those texts of other rows that have the
+            same words as the row's true text. If false, the loss treats them as wrong texts, as in
+            the papers of the objectives.
         tokens_in_bf16: Whether devices exchange the token vectors of texts, and the gradients of
-            these vectors, in bf16. This only affects heads that read token vectors. Pooled vectors
+            these vectors, in bf16. This affects only heads that read token vectors. Pooled vectors
             keep their precision.
 
     Raises:

@@ -110,7 +110,7 @@ DRAWS = 20
 
 
 class AROShuffle(NegativeGenerator):
-    """The caption with shuffled words, by one of the four rules of the ARO benchmark.
+    """The caption with its words shuffled by one of the four rules of the ARO benchmark.
 
     These are the sentence negatives of CS-CLIP's public code. A model trained on them has seen the
     kind of change that ARO's order tests contain.
@@ -120,7 +120,7 @@ class AROShuffle(NegativeGenerator):
     caption. As published, it is separated by spaces, which would make negatives recognisable.
 
     Args:
-        kinds: The rules, one of which is drawn per caption. By default, all four.
+        kinds: The rules. For each caption, one of them is drawn. By default, all four.
         tagger: The tagger that finds words and part-of-speech tags. By default, `TextBlobTagger`.
 
     Raises:

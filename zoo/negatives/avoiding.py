@@ -17,10 +17,10 @@ class Avoiding(NegativeGenerator):
 
     Args:
         generator: The other generator.
-        phrases: The phrases to avoid, such as `red cube`. Case is ignored. Plurals with a final s
-            are avoided as well.
-        draws: The maximum number of negatives drawn per caption. If all contain a phrase, the
-            caption has no negative.
+        phrases: The phrases to avoid, such as `red cube`, in upper or lower case. Plurals with a
+            final s are avoided as well.
+        draws: The maximum number of negatives drawn per caption. If all of them contain one of the
+            phrases, the caption has no negative.
 
     Raises:
         ZooError: `phrases` is empty.

@@ -14,7 +14,7 @@ _FINAL_MARKS = re.compile(r"\s*[^\w\s]*\s*$")
 
 
 class BigramShuffle(NegativeGenerator):
-    """The caption cut into pairs of words, with the pairs shuffled.
+    """The caption cut into pairs of consecutive words, with the pairs shuffled.
 
     If the number of words is odd, the last word forms no pair. Punctuation moves with the word
     before it, except at the end of the caption. The public code separates all tokens by spaces ("do

@@ -15,7 +15,7 @@ _LEADING_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 
 
 class EntityFoilInPlace(NegativeGenerator):
-    """The caption with one entity replaced by a foil (a wrong version of it) from a units file.
+    """The caption with one entity replaced by its foil (a wrong version) from a units file.
 
     All entities that have foils and appear verbatim in the caption are equally likely, as are the
     foils of an entity. The foil takes the case of the entity. An "a" or "an" before it is

@@ -11,7 +11,7 @@ from zoo.units.record import UnitRecord
 
 
 class SwapOrFoil(NegativeGenerator):
-    """A negative of one of two generators, which is chosen at random for each negative.
+    """A negative of one of two generators; the generator is drawn for each negative.
 
     CS-CLIP's paper mentions a swap probability without a definition. In its public code, it is the
     probability that the negative is a swap, and it is 1.
@@ -19,10 +19,10 @@ class SwapOrFoil(NegativeGenerator):
     Args:
         swap: The first generator. By default, `NegCLIPSwap`.
         foil: The second generator. By default, `EntityFoilInPlace`.
-        sentence_swap_share: The probability of the first generator, from 0 to 1. The default, 1.0,
-            is that of CS-CLIP's public code.
+        sentence_swap_share: The probability of the first generator, from 0 to 1. The default is
+            that of CS-CLIP's public code.
         fall_back: Whether the second generator is used if the first finds no negative, as in
-            CS-CLIP's public code. Otherwise, the caption has no negative.
+            CS-CLIP's public code. If False, the caption then has no negative.
     """
 
     name = "swap_or_foil"

@@ -29,11 +29,12 @@ class NegCLIPSwap(NegativeGenerator):
         tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
             `TextBlobTagger`.
         reorder_lists: Whether words joined by "and", "or" or a comma may be swapped. The published
-            rule does so, although "a white and black dog" means "a black and white dog".
-        skip_equivalent: Whether to omit all swaps that keep the meaning. These are swaps of words
-            joined by "and", "or" or a comma, adjectives of one noun, adverbs of one verb, or
-            arguments of a symmetric relation ("a man next to a woman"). The published rule makes
-            such swaps.
+            rule swaps them, although "a white and black dog" means the same as "a black and white
+            dog".
+        skip_equivalent: Whether to omit all swaps that keep the meaning: swaps of words joined by
+            "and", "or" or a comma, of adjectives of one noun, of adverbs of one verb, and of the
+            arguments of a symmetric relation ("a man next to a woman"). The published rule does not
+            omit them.
     """
 
     name = "negclip_swap"

@@ -38,15 +38,15 @@ class Replace(NegativeGenerator):
 
     Args:
         table: The table of replacement words, which `zoo negatives build` writes.
-        min_entities: The minimum number of noun phrases in a caption; 2 as published. A caption
-            with fewer has no negative.
-        max_unknown: The maximum share, from 0 to 1, of words that are missing from the table. If it
-            is exceeded, the command stops with an error before it makes negatives. The share is
-            computed over the replaceable nouns, adjectives and verbs of up to 2,000 captions. Words
-            are missing, for example, if the table was built from other captions. They are never
-            replaced.
+        min_entities: The minimum number of noun phrases in a caption. A caption with fewer has no
+            negative. The default is the published value.
+        max_unknown: The maximum share, from 0 to 1, of words that are missing from the table. If
+            the share is higher, the command stops with an error before it makes negatives. The
+            share is computed over the replaceable nouns, adjectives and verbs of up to 2,000
+            captions. Words are missing, for example, if the table was built from other captions.
+            Missing words are never replaced.
         tagger: The tagger with which the table was built. By default, its name is read from the
-            table, which works only for taggers of this package.
+            table. This works only for taggers of zoo.
 
     Raises:
         ZooError: The table cannot be read, or was made with another tagger.

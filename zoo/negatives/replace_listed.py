@@ -20,9 +20,9 @@ class ReplaceListed(NegativeGenerator):
     do not replace each other.
 
     Args:
-        file: A text file with one list of words per line. `_` means a space within a word, and
-            lines that begin with `#` are comments. By default, the package's lists: colours,
-            materials, patterns, sizes, states and other attributes.
+        file: A text file with one list of words per line. `_` means a space within a word. Lines
+            that begin with `#` are comments. By default, zoo's lists are used: colours, materials,
+            patterns, sizes, states and other attributes.
 
     Raises:
         ZooError: The file cannot be read, or a line is a single word.

@@ -14,8 +14,8 @@ class Replay(NegativeGenerator):
     """Negatives from a file of `zoo negatives export`, looked up by the text of the caption.
 
     Args:
-        file: A file of JSON lines `{"caption", "negative"}`. The negative is null if there is none.
-            If a caption has several lines, one is drawn.
+        file: A file of JSON lines with the keys `caption` and `negative`. `negative` is null if the
+            caption has none. If a caption has several lines, one is drawn.
         strict: Whether a caption that is missing from the file is an error. If False, such a
             caption has no negative.
 

@@ -79,15 +79,15 @@ class Objective(Configurable, nn.Module, ABC):
             scores: The scores of those rows against the texts and images of all ranks.
 
         Returns:
-            The loss: this rank's contribution, times the number of ranks, since DDP averages
+            This rank's contribution to the loss, times the number of ranks, since DDP averages
             gradients over ranks. `Scores.mean` computes such contributions.
         """
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
-        """Returns the loss if all scores were equal (a uniform guess); None if undefined.
+        """Returns the loss of a uniform guess, in which all scores are equal; None if undefined.
 
-        It is logged with the loss. For softmax losses, it is the logarithm of the number of
-        candidates.
+        It is logged with the loss, for comparison. For a softmax loss, it is the logarithm of the
+        number of candidates.
 
         Args:
             batch: This rank's rows.

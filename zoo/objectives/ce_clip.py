@@ -28,16 +28,17 @@ MOST_KINDS = 16
 
 
 class CECLIP(Objective):
-    """NegCLIP's loss, plus a contrast of captions with negatives, and a ranking of both by margins.
+    """NegCLIP's loss, plus a contrastive loss and a margin ranking loss on captions and negatives.
 
     Each generator of negatives has its own margin (`thresholds`), which adapts to the scores.
     Margins start at 0, are saved in the checkpoint, and do not change in validation. As in the
-    public code, a missing negative is not a candidate in the contrast, and has a loss of 0 in the
-    ranking.
+    public code, a missing negative is not a candidate in the contrast, and its loss in the ranking
+    is 0.
 
-    The public code has had three versions of the contrast. This is the version of February 2024, in
-    which the positive of each caption is its image. In the newest version, the positive of every
-    caption is the first negative of the first caption.
+    The public code has had three versions of the contrast. This class follows the version of
+    February 2024, in which the right answer for each caption is its image. In the newest version,
+    images are not among the answers. The target of all captions of a batch is one and the same
+    wrong text, which looks like a mistake.
 
     Args:
         lambda_imc: Weight of the contrast of captions with negatives (intra-modal contrast, L_IMC).
@@ -118,7 +119,7 @@ class CECLIP(Objective):
         return scores.mean(answers.cross_entropy(scores.rows), scores.rows)
 
     def ranking(self, right: Block, wrong: Block, scores: Scores) -> Tensor:
-        """Computes L_CMR: each negative should score below its caption by at least its margin."""
+        """Computes L_CMR: a negative should score below its caption by at least the margin."""
         theta = self.thresholds[: wrong.logits.shape[1]].clone()
         hinge = (theta + wrong.logits - right.logits).relu()
         counted = torch.where(wrong.candidate, hinge, torch.zeros_like(hinge))
@@ -126,7 +127,7 @@ class CECLIP(Objective):
 
     @torch.no_grad()
     def update_thresholds(self, right: Block, wrong: Block, scores: Scores) -> None:
-        """Sets the margins of the next step; without negatives, a generator keeps its margin."""
+        """Sets the margins of the next step. A generator without negatives keeps its margin."""
         means = scores.column_means(
             torch.cat([right.logits, wrong.logits], dim=1),
             torch.cat([scores.rows[:, None], wrong.candidate], dim=1),

@@ -24,11 +24,11 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class CLIC(Objective):
-    """CLIP's loss for several captions per image, plus a choice between each caption and negatives.
+    """CLIP's loss for several captions per image; images also choose between caption and negatives.
 
-    A third term brings the vectors of the first two captions closer together. If the data
-    alternates between joined and single images (`data.joined: alternate`), the loss of single
-    images is CLIP's.
+    A third term brings the vectors of the first two captions closer together. In CLIC, two images
+    and their captions are joined into one row (`data.joined`). With `data.joined: alternate`, the
+    rows of every other batch have a single image, and the loss of such a batch is CLIP's.
 
     Args:
         lambda_cont: Weight of CLIP's loss over the captions.
@@ -60,7 +60,7 @@ class CLIC(Objective):
         return Needs(negatives=True, positives=True, pooled_texts=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes the loss, which is CLIP's for single images; see `Objective.forward`."""
+        """Computes the loss; for a batch of single images, CLIP's. See `Objective.forward`."""
         if batch.single:
             total = clip_loss(batch, scores)
             zero = total.new_zeros(())
@@ -89,7 +89,7 @@ class CLIC(Objective):
         return (scores.mean(image_to_text, valid) + scores.mean(text_to_image, valid)) / 2
 
     def own_negatives_loss(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes the loss of each image's choice between one caption and its negatives.
+        """Computes the loss of the choice of each image between one caption and the negatives.
 
         Args:
             texts: The captions, as indices into the text bank, `[B]`; -1 is missing.

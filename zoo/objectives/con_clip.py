@@ -16,7 +16,7 @@ from zoo.scores import Scores
 
 
 class CoNCLIP(Objective):
-    """CLIP's loss, extended by negated captions, and by images that match these negated captions.
+    """CLIP's loss, extended by negated captions and by images that match the negated captions.
 
     The first generator of negatives gives the negated captions, and a negative image is an image of
     a negated caption. The loss is the mean of three terms: images choose captions, captions choose
@@ -24,8 +24,8 @@ class CoNCLIP(Objective):
     of the third term, and adds no candidate to the second.
 
     Examples:
-        The three terms are equal, since negative images are as hard as images in the `batch` and
-        `scores` from the example of `zoo.scores.Scores`:
+        The three terms, with the `batch` and `scores` from the example of `zoo.scores.Scores`. They
+        are equal, since images and negative images are equally hard to match in this batch:
 
         >>> from zoo.objectives import CoNCLIP
         >>> loss = CoNCLIP()(batch, scores)
@@ -35,7 +35,7 @@ class CoNCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negated captions and negative images."""
+        """Negatives (negated captions) and negative images."""
         return Needs(negatives=True, negative_images=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:

@@ -67,7 +67,7 @@ class CSCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negatives and units, unless they are turned off, and a head with a bias for `sigmoid`."""
+        """Negatives and units, unless they are turned off; for `sigmoid`, a head with a bias."""
         return Needs(
             negatives=self.global_negatives, units=self.units, bias=self.pairs == "sigmoid"
         )
@@ -95,7 +95,7 @@ class CSCLIP(Objective):
         return Loss(sum(parts.values(), start=parts["global"].new_zeros(())), parts)  # Eq. 6
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor | None:
-        """Returns the loss if all scores were equal, or None for `sigmoid`."""
+        """Returns the loss of a uniform guess, or None for `sigmoid`."""
         if self.pairs == "sigmoid":
             return None
         return self.forward(batch, EqualScores(scores)).total

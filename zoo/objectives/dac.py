@@ -27,10 +27,10 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class DAC(Objective):
-    """TSVLC's loss, plus a contrast of each image's set of units (bag) with other bags and foils.
+    """TSVLC's loss, plus contrasts of an image's units with other images' units, and with foils.
 
-    A bag holds all units of an image (in the paper, dense captions). It matches the image if one of
-    its units does.
+    A bag holds all units of an image. In the paper, it holds dense captions instead. A bag matches
+    an image if one of its units does.
 
     Args:
         lambda_neg: Weight of the choice of each image between its caption and the caption's
@@ -64,7 +64,7 @@ class DAC(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negatives and units, if terms whose weight is not 0 use them."""
+        """Negatives and units, each only if the loss uses them."""
         return Needs(
             negatives=self.global_negatives or bool(self.lambda_neg),
             units=bool(self.lambda_bag or self.lambda_foils),

@@ -27,10 +27,10 @@ from zoo.support.ranges import ClosedUnitInterval, NonNegativeNumber, PositiveNu
 
 
 class DeGLA(Objective):
-    """NegCLIP's loss, plus contrasts of image and caption with the negatives, and distillation.
+    """NegCLIP's loss, plus contrasts of images and of captions with negatives, and distillation.
 
-    The teacher is a moving average of the model's weights. In the text-grounded contrast, the
-    positive of a caption is the teacher's vector of the same caption. Missing negatives are not
+    The teacher is a moving average of the model's weights. In the text-grounded contrast, the right
+    answer for a caption is the same caption, encoded by the teacher. Missing negatives are not
     candidates. As published, the distillation is a sum over the rows of all devices, so that it
     grows with the batch.
 
@@ -114,7 +114,7 @@ class DeGLA(Objective):
             scores: The scores of the batch.
 
         Returns:
-            The cosines, `[B, K]`. All columns are wrong answers, so the block has no matches.
+            The cosines, `[B, K]`. All columns are wrong answers, so that `Block.match` is None.
         """
         cosines = scores.texts_against_texts(batch.captions, batch.negatives)  # [B, W B K]
         captions = scores.images_against(batch.captions)

@@ -62,8 +62,8 @@ class FSCCLIP(Objective):
         layer: The block whose tokens the local loss reads; -1 is the last.
         project: Whether the tokens pass the tower's output projection.
         cls_patch: Whether the image's CLS patch is included.
-        start_token: Whether the text's first token is included. Set it for tokenizers without a
-            start token, such as SigLIP's.
+        start_token: Whether the text's first token is included. Choose True for tokenizers without
+            a start token, such as SigLIP's.
         pooling: How Eq. 8 combines tokens: their `sum`, as published, or their `mean`, which does
             not favour long texts.
         local_scale: The scale in the local loss, 1 / tau of Eq. 8. By default, the heads `Cosine`
@@ -112,7 +112,7 @@ class FSCCLIP(Objective):
 
     @property
     def needs(self) -> Needs:
-        """Negatives for the focal losses, tokens for the local one, and a bias for `sigmoid`."""
+        """Negatives, and tokens for the local loss; for `sigmoid`, a head with a bias."""
         image_keys, text_keys = (
             frozenset({k} if self.lambda_l else ()) for k in (self.image_key, self.text_key)
         )

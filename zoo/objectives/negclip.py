@@ -46,7 +46,7 @@ class NegCLIP(Objective):
         return Loss(total, {"global": total})
 
     def chance_loss(self, batch: Batch, scores: Scores) -> Tensor:
-        """Returns the loss if all scores were equal; see `Objective.chance_loss`."""
+        """Returns the loss of a uniform guess; see `Objective.chance_loss`."""
         return negclip_loss(batch, EqualScores(scores))
 
 

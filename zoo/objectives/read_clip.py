@@ -74,7 +74,7 @@ class READCLIP(Objective):
         return Needs(negatives=True, positives=True, pooled_texts=True, text_keys=text_keys)
 
     def attach(self, shapes: TowerShapes, head: Head, trains: bool) -> None:
-        """Sets the scale of cosines between texts, and builds the map to the decoder."""
+        """Sets the scale of cosines between texts, and builds the map to the decoder's width."""
         self.text_scale.attach(shapes, head)
         if self.lambda_recon:
             width = self.decoder_width or self.decoder.width
@@ -87,7 +87,8 @@ class READCLIP(Objective):
         """Computes the loss; see `Objective.forward`.
 
         Raises:
-            ZooError: Paraphrases are to be reconstructed, and the batch has no raw texts.
+            ZooError: Paraphrases are to be reconstructed, and the batch has no texts as strings
+                (`Batch.raw_texts`).
         """
         global_loss = negclip_loss(batch, scores)
         columns = list(batch.positives.T)
@@ -133,7 +134,7 @@ class READCLIP(Objective):
             The mean over the tokens of all ranks, a scalar in nats.
 
         Raises:
-            ZooError: The batch has no raw texts.
+            ZooError: The batch has no texts as strings (`Batch.raw_texts`).
         """
         assert self.to_decoder is not None
         if len(batch.raw_texts) != len(batch.texts):

@@ -31,8 +31,8 @@ class SuperCLIP(Objective):
 
     Frequent tokens have a low weight, and the start and end tokens have a weight of 0. The weights
     depend on counts of tokens, which are saved in the checkpoint and do not change in validation.
-    Padding is not counted. The public code counts it, with a weight that tends to 0 as the counts
-    grow.
+    Padding is not counted. The public code does count it, but the weight of padding tends to 0 as
+    the counts grow.
 
     Args:
         lambda_class: Weight of the classification.

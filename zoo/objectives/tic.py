@@ -23,12 +23,13 @@ class TIC(Objective):
 
     FG-CLIP 2 computes this term over captions of regions, together with other losses that need
     boxes. Here, it is computed over the captions of all devices. Each caption is compared with the
-    captions most similar to it, except for paraphrases (see `most_alike`), which the public code
-    counts with cosine 0. A caption for which only paraphrases remain is left out of the mean.
+    captions that are most similar to it (`hardest`), but not with paraphrases (`most_alike`). The
+    public code also compares a caption with its paraphrases, but replaces their cosine by 0. A
+    caption with nothing but paraphrases in the batch is left out of the mean.
 
     Args:
         lambda_tic: Weight of the term.
-        hardest: How many captions each caption is compared with: the most similar ones.
+        hardest: The number of most similar captions that each caption is compared with.
         most_alike: The cosine above which two captions count as paraphrases, and are not compared.
 
     Examples:

@@ -16,7 +16,7 @@ from zoo.scores import Scores
 
 
 class TripletCLIP(Objective):
-    """NegCLIP's loss twice: on captions with their images, and on negatives with images of them.
+    """NegCLIP's loss twice: on captions with their images, and on negatives with matching images.
 
     The first generator of negatives gives the captions of the negative images.
 

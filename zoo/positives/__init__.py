@@ -1,4 +1,4 @@
-"""Positives: other texts that are true of the image of a caption."""
+"""Positives: further texts that are true of a caption's image."""
 
 import lazy_loader
 

@@ -11,9 +11,9 @@ from zoo.support.configurable import Configurable
 class PositiveGenerator(Configurable, ABC):
     """Base class of generators of positives.
 
-    The argument `caption_generator` of the data uses the same classes to make captions. A positive
-    depends only on the captions of the image and the random state, so that a resumed run draws the
-    same positives.
+    The setting `data.caption_generator` uses the same classes to draw captions. A positive depends
+    only on the captions of the image and the random state, so that a resumed run draws the same
+    positives.
 
     Attributes:
         name: The generator's name in results.

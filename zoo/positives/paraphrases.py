@@ -13,8 +13,8 @@ class Paraphrases(PositiveGenerator):
     """Paraphrases from a file, looked up by the text of the caption.
 
     Args:
-        file: A file of JSON lines `{"caption", "positive"}`. If a caption has several lines, one is
-            drawn.
+        file: A file of JSON lines with the keys `caption` and `positive`. If a caption has several
+            lines, one is drawn.
         strict: Whether a caption that is missing from the file is an error. If False, such a
             caption has no positive.
 

@@ -24,7 +24,7 @@ class SubCaptions(PositiveGenerator):
 
     Args:
         max_sentences: The maximum number of joined sentences.
-        consecutive_share: The probability, from 0 to 1, that joined sentences are consecutive.
+        consecutive_share: The probability, from 0 to 1, that the joined sentences are consecutive.
         pool: Where sentences come from: all captions of the `image`, or only the `caption` itself.
 
     Examples:

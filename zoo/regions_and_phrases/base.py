@@ -43,15 +43,15 @@ class Views(Configurable, ABC):
     def views(self, image: Tensor) -> Sequence[Tensor]:
         """Returns the views of an image.
 
-        They may be slices that share the image's memory. Each view is later resized to the input
-        size of the image tower.
+        The views may be slices that share the image's memory. Each view is later resized to the
+        input size of the image tower.
 
         Args:
             image: The resized and cropped image, `[3, side, side]`.
 
         Returns:
-            `count` views, `[3, height, width]`. If an image has fewer, some must be repeated, which
-            does not change scores.
+            `count` views, `[3, height, width]` each. If an image has fewer views, some must be
+            repeated. Repeated views do not change scores.
         """
 
     def checked_views(self, image: Tensor) -> list[Tensor]:
@@ -91,13 +91,14 @@ class Segments(Configurable, ABC):
 
     @abstractmethod
     def phrases(self, text: str) -> Iterable[str]:
-        """Returns the phrases of a text; there may be none."""
+        """Returns the phrases of a text, or an empty list if it has none."""
 
     def split(self, text: str) -> tuple[str, ...]:
         """Returns the distinct phrases of a text, followed by the text itself.
 
         Raises:
-            ZooError: A phrase is blank or not a string, or `phrases` finds no units of the text.
+            ZooError: A phrase is blank or not a string. A subclass that reads units files also
+                raises it for a text that is missing there.
         """
         results = list(self.phrases(text))
         for phrase in results:
@@ -109,5 +110,5 @@ class Segments(Configurable, ABC):
         return (*dict.fromkeys(phrase for phrase in results if phrase != text), text)
 
     def describe(self) -> dict[str, Any]:
-        """Returns a description of the class and its arguments, which results store."""
+        """Returns the description of the segments in results; by default, the class name."""
         return {"maker": type(self).__name__}

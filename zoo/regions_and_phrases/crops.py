@@ -17,10 +17,10 @@ SIZES: tuple[Size, ...] = ((32, 32), (56, 56), (112, 112), (224, 224), (56, 112)
 
 
 class Grid(Views):
-    """By default, 86 crops of six sizes; crops of the same size do not overlap.
+    """Crops that do not overlap others of the same size; by default, 86 crops of six sizes.
 
     Args:
-        sizes: Width and height of the crops of each size, in pixels.
+        sizes: The sizes of the crops: pairs of width and height, in pixels.
         side: The image is first resized and centre-cropped to a square with this side, in pixels.
 
     Raises:
@@ -34,7 +34,7 @@ class Grid(Views):
         self.count = len(self.boxes(side, side))
 
     def stride(self, length: int) -> int:
-        """Returns the distance between neighbouring crops, from their width or height."""
+        """Returns the distance between neighbouring crops that are `length` pixels wide or high."""
         return length
 
     def boxes(self, width: int, height: int) -> list[tuple[int, int, int, int]]:
@@ -74,10 +74,10 @@ class Grid(Views):
 
 
 class Overlap(Grid):
-    """By default, 270 crops of six sizes; neighbours of the same size overlap by half.
+    """Crops that overlap neighbours of the same size by half; by default, 270 crops of six sizes.
 
     Args:
-        sizes: Width and height of the crops of each size, in pixels.
+        sizes: The sizes of the crops: pairs of width and height, in pixels.
         side: The image is first resized and centre-cropped to a square with this side, in pixels.
 
     Raises:
@@ -85,5 +85,5 @@ class Overlap(Grid):
     """
 
     def stride(self, length: int) -> int:
-        """Returns half the length, but at least 1; see `Grid.stride`."""
+        """Returns half of `length`, but at least 1; see `Grid.stride`."""
         return max(1, length // 2)

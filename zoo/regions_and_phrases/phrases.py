@@ -43,7 +43,7 @@ class Chunks(Segments):
         return [text[start:end] for start, end in spans]
 
     def describe(self) -> dict[str, Any]:
-        """Returns a description of the class and its tagger, which results store."""
+        """Returns the description of the segments in results, with the tagger."""
         return {**super().describe(), **self._tagger.describe()}
 
 
@@ -53,9 +53,9 @@ class Coarse(Segments):
     If a text has at most two entities, relations are left out, since they would repeat the text.
 
     Args:
-        units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
-            if `units` is not set. If it is set, such texts are errors by default.
+        units: One or several units files, in which texts are looked up.
+        extractor: The extractor for texts that no units file contains. If None, such a text is an
+            error if `units` is given; without `units`, `RuleExtractor` is used.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Coarse(Segments):
         return self._extractor.extract(text, text, "")
 
     def describe(self) -> dict[str, Any]:
-        """Returns a description of the class, its files and its extractor, which results store."""
+        """Returns the description of the segments in results, with units files and extractor."""
         extractor = self._extractor.describe() if self._extractor else {}
         return {**super().describe(), **({"units": self.files} if self.files else {}), **extractor}
 
@@ -111,9 +111,9 @@ class Fine(Coarse):
     """The phrases of `Coarse`, and each entity without its attributes ("hat", "horse").
 
     Args:
-        units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
-            if `units` is not set. If it is set, such texts are errors by default.
+        units: One or several units files, in which texts are looked up.
+        extractor: The extractor for texts that no units file contains. If None, such a text is an
+            error if `units` is given; without `units`, `RuleExtractor` is used.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
@@ -128,9 +128,9 @@ class Triplets(Coarse):
     are "man", "brown horse", "riding" and the text, as in ComCLIP.
 
     Args:
-        units: One or several units files, in which the text is looked up.
-        extractor: The extractor for texts that are not in units files. By default, `RuleExtractor`
-            if `units` is not set. If it is set, such texts are errors by default.
+        units: One or several units files, in which texts are looked up.
+        extractor: The extractor for texts that no units file contains. If None, such a text is an
+            error if `units` is given; without `units`, `RuleExtractor` is used.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:

@@ -162,10 +162,10 @@ class Results:
         return {**self.header, "presets": [asdict(counted) for counted in self.by_preset]}
 
     def recount(self, presets: Sequence[Preset]) -> "Results":
-        """Returns the same outcomes with the metrics of other presets.
+        """Returns the results with the metrics of other presets, from the same scores.
 
-        Metrics that leave out the images of `exclude_images` are not computed. The header does not
-        have `excluded_images` either.
+        Metrics that leave out the images of `Evaluation.exclude_images` are not computed, and
+        `header` does not mention these images.
         """
         header = {name: value for name, value in self.header.items() if name != EXCLUDED_IMAGES}
         return Results(header, compute_preset_results(self.cases, presets, header), self.cases)

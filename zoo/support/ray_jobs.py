@@ -26,9 +26,9 @@ class Ray(Configurable):
         cpus: Number of CPUs per worker.
         gpus: Number of GPUs per worker. The extractor `VLLM` needs one or more.
         captions: Number of captions that a worker gets at once. `zoo units extract` never splits
-            the captions of an image, so that a worker may get a few more.
-        address: Address of the Ray cluster. By default, $RAY_ADDRESS. If it is not set, Ray starts
-            on this machine.
+            the captions of an image, so a worker may get a few more.
+        address: Address of the Ray cluster. By default, $RAY_ADDRESS. If this variable is not set,
+            Ray starts on this machine.
         init: Further arguments of `ray.init`.
     """
 

@@ -87,8 +87,8 @@ class EMA(Ranged, WeightAveraging):
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Does nothing, to keep the average until the module has computed its metrics.
 
-        Lightning's callback would restore the trained weights here, before the module computes
-        them.
+        Lightning's callback would restore the trained weights here, before the module computes its
+        metrics.
         """
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -34,7 +34,8 @@ class Sharded(ModelParallelStrategy):
     ) -> dict[str, Any]:
         """Loads a checkpoint, after checking that it fits the model.
 
-        Lightning's strategy loads tensors before the module could check them, so this method does.
+        Lightning's strategy loads tensors before the module can check them. This method therefore
+        checks them first.
 
         Args:
             checkpoint_path: The file of the checkpoint.

@@ -34,8 +34,8 @@ class ZooTrainer(Ranged, Trainer):
             32-true. null (None in Python) is Lightning's default.
         tf32: Whether fp32 matrix products use TF32 if the device supports it, except for scores.
         plugins: Plugins of Lightning. A plugin that writes checkpoints atomically is added to them.
-        val_check_interval: When to validate: batches between two validations, a share of an epoch
-            from above 0 to 1.0, or a duration. null validates at the end of an epoch.
+        val_check_interval: When to validate: after a number of batches, a share of an epoch (above
+            0, at most 1.0), or a duration. null validates at the end of an epoch.
         check_val_every_n_epoch: Epochs between two validations. null counts the batches of
             `val_check_interval` across epochs.
         log_every_n_steps: Steps between two rows of metrics. 0 logs no metrics, and null is

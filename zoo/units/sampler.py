@@ -26,22 +26,23 @@ class UnitSampler(Configurable):
     Args:
         file: A units file, or a folder of units files.
         n_units: The number of units drawn per caption (N_u of the paper).
-        p_rel: The probability that a draw prefers a relation to an entity. At 1.0, entities are
-            drawn only if no relation with a foil is available (Table 16).
+        p_rel: The probability that a draw prefers a relation to an entity. With the default,
+            entities are drawn only if no relation with a foil is available (Table 16).
         max_conjunction: The maximum number of entities joined by "and" into one unit (K of the
             paper).
-        with_replacement: Whether a unit can be drawn again for the same caption. The public code
-            does so; the paper does not specify it. If False, each unit is drawn at most once per
-            caption: if a caption has one relation, for example, the second draw gives an entity. If
-            no unit is left, a draw gives nothing.
-        shuffle_conjunction_independently: Whether joined entities are ordered independently in the
-            unit and in its foil. The public code does so. Half of these foils then also differ in
-            order, so that they are no longer minimal edits.
-        edits: The kinds of edits whose foils are used, such as `argument_swap`. By default, all.
-        conjunction_share: The probability that a drawn entity is joined with others, if there are
-            any.
+        with_replacement: Whether a unit can be drawn again for the same caption, as in the public
+            code; the paper does not specify this. If False, each unit is drawn at most once per
+            caption. If a caption has only one relation, for example, the second draw then gives an
+            entity. If no unit is left, a draw gives nothing.
+        shuffle_conjunction_independently: Whether the order of joined entities is drawn
+            independently for the unit and for its foil, as in the public code. Half of these foils
+            then also differ from the unit in order, so that they are no longer minimal edits.
+        edits: The kinds of edits whose foils are used, such as `argument_swap` (exchanged subject
+            and object). By default, all.
+        conjunction_share: The probability that a drawn entity is joined with other entities of the
+            caption, if there are any.
         swap_share: The probability that the foil of a relation exchanges subject and object (share
-            of swaps in Table 16). If the units file has no such foil, it is made, unless the
+            of swaps in Table 16). If the units file has no such foil, zoo makes it, unless the
             predicate is symmetric ("next to"). By default, all kinds of edits are equally likely.
     """
 
@@ -109,8 +110,8 @@ class UnitSampler(Configurable):
 
         Returns:
             The results of `n_units` draws. A result is (unit, foil), or (unit, None) if no unit
-            with a foil is left, or None if no unit is left. A foil changes the relation, or one
-            entity of a conjunction. No unit is drawn twice, unless `with_replacement` is set.
+            with a foil is left, or None if no unit is left. In a foil, the relation or one of the
+            joined entities is changed. No unit is drawn twice, unless `with_replacement` is set.
         """
         used: set[str] = set()
         pairs: list[UnitAndFoil | None] = []
@@ -200,7 +201,8 @@ class UnitSampler(Configurable):
     def describe(self) -> dict[str, Any]:
         """Returns the description of the units for checkpoints and results.
 
-        It has the name of the file, its SHA-256 hash, how the units were made, and counts.
+        The description has the name and the SHA-256 hash of the file, how the units were made, and
+        counts.
         """
         return self._description
 

@@ -27,37 +27,38 @@ from zoo.language.taggers import default_tagger
 
 
 class ARO(PublishedBenchmark):
-    """ARO: captions with exchanged objects, exchanged attributes or shuffled words (82,695 cases).
+    """ARO: foils with exchanged objects, exchanged attributes or shuffled words (82,695 cases).
 
-    All four subsets have protocol `i2t`. The foil of VG-Relation exchanges two objects of the
-    caption, and the foil of VG-Attribution exchanges two attributes. In these two subsets, the
-    image is cropped to the box in the annotations, and a tie is wrong. Metric `macro` is the mean
-    over relations or over pairs of attributes. As in the authors' notebook, it leaves out 157
-    relations, and pairs of attributes with fewer than 25 cases.
+    All four subsets have protocol `i2t`. In VG-Relation, the foil exchanges two objects of the
+    caption. In VG-Attribution, the foil exchanges two attributes. In both subsets, the image is
+    cropped to the box in the annotations, and a tie is wrong. Metric `macro` is the mean of `i2t`
+    over relations (VG-Relation) or over pairs of attributes (VG-Attribution). As in the authors'
+    notebook, `macro` leaves out 157 relations, and pairs of attributes with fewer than 25 cases.
 
-    COCO-Order and Flickr30k-Order have four foils per caption, with its words in other orders. A
-    tie is right. ARO's authors do not publish these foils. The copies that `zoo data get` downloads
-    contain foils by the authors of the copies. If you have the original caption files, which the
-    table lists, zoo instead creates foils once, with a seed, and saves them to a file that you can
-    share.
+    In COCO-Order and Flickr30k-Order, each caption has four foils, with its words in other orders.
+    A tie is right. ARO's authors do not publish these foils. Therefore, `zoo data get` downloads
+    versions of these two subsets that others published on the Hub, with their own foils. If the
+    caption files in the table below exist, zoo does not use these versions. Instead, zoo creates
+    foils once, with a seed, and saves them to a file that you can share.
 
-    Some of these foils depend on which words are nouns or adjectives. A part-of-speech tagger finds
-    these words: by default, TextBlob's. ARO's authors used spaCy's `en_core_web_sm`
-    (`--benchmarks.tagger SpacyTagger`). Another tagger gives other foils, so a note names the
-    tagger. If a foil equals its caption, both have the same score. Preset `official` counts this
-    tie as right. Preset `strict` drops the foil.
+    Some of the foils that zoo creates depend on which words are nouns or adjectives. A
+    part-of-speech tagger finds these words. By default, this is TextBlob's tagger. ARO's authors
+    used spaCy's `en_core_web_sm` (`--benchmarks.tagger SpacyTagger`). Another tagger gives other
+    foils, so a note names the tagger. If a foil equals its caption, the two texts have the same
+    score. Preset `official` counts this tie as right. Preset `strict` drops the foil.
 
     Images are from Visual Genome, COCO and Flickr30k. Boxes are in pixels of the published images.
-    If many boxes extend beyond your images, your copies were probably resized. zoo then leaves out
-    all cases with boxes, and a note reports this.
+    If many boxes extend beyond your images, the images were probably resized. In this case, zoo
+    leaves out all cases with boxes, and a note reports this.
 
     Args:
-        files: Paths of the annotations if not the default ones, by subset. For COCO-Order and
-            Flickr30k-Order, a path may also be that of a file of foils (.jsonl) from another run.
-        seed: Seed of the foils of COCO-Order and Flickr30k-Order.
-        tagger: The tagger for these foils. By default, TextBlob's.
-        order_dir: The folder where these foils are saved. By default, your cache folder.
-        subsets: The chosen subsets, None for all.
+        files: Paths of annotation files, by subset, if they are not the default ones. For
+            COCO-Order and Flickr30k-Order, you can also give a file of foils (.jsonl) that another
+            run saved.
+        seed: Seed of the foils that zoo creates for COCO-Order and Flickr30k-Order.
+        tagger: The tagger for the foils that zoo creates. By default, TextBlob's.
+        order_dir: The folder where zoo saves the foils. By default, your cache folder.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         An entry of VG-Relation, whose box is cropped from the image:

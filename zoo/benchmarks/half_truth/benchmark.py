@@ -39,45 +39,48 @@ class HalfTruth(Benchmark):
     """Half-truths: is a true text preferred to the same text with a wrong detail added?
 
     A *unit* is a phrase of a caption: an entity ("a red cup") or a relation ("a cup on a tray").
-    `UNITS` is a units file or a case file. A *units file* has the units of captions, and wrong
-    versions of these units. `zoo units extract` writes it from your captions, and zoo builds the
-    cases in each evaluation. A *case file* has finished cases. `zoo halftruth build` writes it from
-    a units file.
+    `UNITS` is a units file or a case file. A *units file* contains the units of captions, and wrong
+    versions of these units. `zoo units extract` writes a units file from your captions, and zoo
+    builds the cases from this file in each evaluation. A *case file* contains finished cases. `zoo
+    halftruth build` writes a case file from a units file.
 
     A case is an image with three texts: the anchor, the half-truth and the completion. The anchor
-    is a short true text ("tray"). The half-truth adds a wrong detail ("tray and blue cup"), and the
-    completion adds a true detail ("tray and red cup").
+    is a short true text ("tray"). The half-truth adds a wrong detail to the anchor ("tray and blue
+    cup"). The completion adds a true detail to the anchor ("tray and red cup").
 
     The protocol is `half_truth`, with two metrics. Metric `half_truth` is how often the anchor
-    scores above the half-truth. The control `completion` is how often the completion scores above
-    the half-truth. A model that only prefers shorter texts is right in `half_truth`, but near
+    scores above the half-truth. Metric `completion` is a control: how often the completion scores
+    above the half-truth. A model that only prefers shorter texts is right in `half_truth`, but near
     chance in `completion`. A tie is wrong, except with `--benchmarks.preset public_code`, which
     follows the paper's code.
 
-    Each subset has one kind of wrong detail. In `+Obj`, `+Attr` and `+Rand`, the detail is an
-    entity: with a wrong noun, with a wrong attribute, or of another image. In the other subsets, it
-    is a relation: with a wrong attribute (`Rel:Attr`), object (`Rel:Obj`), predicate (`Ant`) or
-    subject (`Subj`), or with exchanged subject and object (`Swap`).
+    Each subset has one kind of wrong detail. In three subsets, the detail is an entity: with a
+    wrong noun (`+Obj`), with a wrong attribute (`+Attr`), or of another image (`+Rand`). In the
+    other subsets, the detail is a relation: with a wrong attribute (`Rel:Attr`), object
+    (`Rel:Obj`), predicate (`Ant`) or subject (`Subj`), or with exchanged subject and object
+    (`Swap`).
 
-    The benchmark is from CS-CLIP (Kargi et al., 2026). Its cases are not published, so the paper's
-    values are only roughly comparable with yours.
+    The benchmark is from CS-CLIP (Kargi et al., 2026). The paper's cases are not published, so the
+    paper's values are only roughly comparable with yours.
 
     Args:
         units: A case file, a units file or a folder of units files: an absolute path, or one
             relative to the working directory or the data root. A case file determines the preset,
-            the seed and the number of images; other values are rejected.
+            the seed and the number of images. Other values of these arguments are rejected.
         preset: The rules that build the texts (not a preset of `--presets`). 'paper' follows
-            CS-CLIP, Appendix C. 'checked' also leaves out wrong details that another caption of the
-            image mentions. 'equal_words' follows the paper, but half-truth and completion have the
-            same number of words. 'public_code' behaves like the paper's code. See
-            `zoo.benchmarks.half_truth.rules`.
-        max_images: The maximum number of images, 5,000 in the paper. The images are sampled. Only
-            'public_code' takes the first ones, separately for entities and relations.
+            CS-CLIP, Appendix C. 'checked' follows the paper, but leaves out wrong details that
+            another caption of the image mentions. 'equal_words' follows the paper, but half-truth
+            and completion have the same number of words. 'public_code' behaves like the paper's
+            code. See `zoo.benchmarks.half_truth.rules`.
+        max_images: The maximum number of images, 5,000 in the paper. zoo samples the images. With
+            preset 'public_code', zoo instead takes the first images: up to this number for
+            entities, and up to this number for relations.
         seed: The seed of the sampling.
-        captions: A reader of the captions (`zoo ls readers`). It is needed if the image ids in a
-            units file do not name an image, as in CS-CLIP's published units. The image is then
-            found by the caption id, and all captions of this image in the reader count as true.
-        subsets: The chosen subsets, None for all.
+        captions: The data reader of the captions (`zoo ls readers`). It is required if the image
+            ids in the units file are not file names of images, as in CS-CLIP's published units. zoo
+            then finds the image of a caption by the caption id. All captions that the reader has of
+            this image count as true.
+        subsets: The chosen subsets; None for all.
 
     Examples:
         A unit with a foil makes a case: an anchor, a half-truth and the true completion:

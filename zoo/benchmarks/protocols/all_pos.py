@@ -12,9 +12,10 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class AllPositives(ImageToText):
-    """As `i2t`, for several right texts: each of them has to score above each wrong text.
+    """Every right text of an image has to score above every wrong text, as in `i2t`.
 
-    The metric is `i2t`.
+    The metric is `i2t`. Only the chance level differs from protocol `i2t`, because an image has
+    several right texts.
     """
 
     name = "all_pos"

@@ -11,8 +11,8 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query,
 class AveragePrecision(Protocol):
     """Each text ranks the images of its case, and `ap` is the average precision of the ranking.
 
-    The mean over texts is the mean average precision. Images with equal scores all get the worst of
-    their ranks.
+    The mean over texts is the mean average precision. If several images have the same score, all of
+    them get the worst of their ranks.
     """
 
     name = "ap"
@@ -40,7 +40,7 @@ class AveragePrecision(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the expected average precision if the images are in random order.
+        """Returns the expected average precision of a ranking in random order.
 
         With R right ones among N, it is (R - 1) / (N - 1) (1 - H / N) + H / N, where H is the sum
         of 1 / k for k from 1 to N.

@@ -30,11 +30,12 @@ class Query:
 
     Attributes:
         metric: Name of the metric that the answer counts towards.
-        index: Row of the image or column of the text that is the query; 0 if it is the whole case.
+        index: Row of the image or column of the text that is the query; 0 if the query is the whole
+            case.
         match: Which of the compared scores belong to right answers.
         images: Rows of the case's images that the query is about.
         texts: Columns of the case's texts that the query is about. If each score belongs to one
-            text, they are in the order of the scores.
+            text, the columns are in the order of the scores.
         options: Number of answers to choose from, if the protocol's `chance` needs it.
         right_options: Number of right answers among these, if `chance` needs it.
         group: The group of the query in a macro average, if the queries of a case have different
@@ -102,15 +103,15 @@ class Protocol(Configurable, ABC):
 
     Attributes:
         name: Short name of the protocol.
-        drops_identical: Whether texts that are identical to the right one can be dropped, as the
-            preset `strict` does. This is possible if each outcome compares the texts of one image,
-            or of one query text, by `right_above_wrong`.
+        drops_identical: Whether texts that are identical to the right one can be dropped, as in the
+            preset `strict`. This is possible if each outcome compares the texts of one image, or of
+            one query text, by `right_above_wrong`.
         by_image: Whether each image is a separate query among all texts of the case. If so, the
             case is scored on those of its images that exist.
         frames: Number of consecutive images of a gallery that form one video; 1 if images are not
             frames.
         has_interval: Whether a confidence interval of the metric can be computed from the variance
-            of the answers. This is not possible if one answer is a value over all images.
+            of the answers. It cannot if one answer is a value over all images.
         lower_is_better: Names of the metrics whose lower values are better.
     """
 
@@ -164,7 +165,7 @@ class Protocol(Configurable, ABC):
         return None
 
     def first_wins(self, outcome: Outcome) -> bool:
-        """Returns whether an argmax is right, which takes the first of the highest scores.
+        """Returns whether an argmax (the first of the highest scores) gives a right answer.
 
         Args:
             outcome: An outcome with its scores in the order of the answers.
@@ -264,10 +265,11 @@ def build_query(
 
     Args:
         metric: Name of the metric that the answer counts towards.
-        query: Row of the image or column of the text that is the query; 0 if it is the whole case.
+        query: Row of the image or column of the text that is the query; 0 if the query is the whole
+            case.
         match: Which texts are right for which images, `[images, texts]`.
-        images: Rows of these images.
-        texts: Columns of these texts.
+        images: Rows of the images that the query is about.
+        texts: Columns of the texts that the query is about.
     """
     return Query(metric, query, select_block(match, images, texts), tuple(images), tuple(texts))
 
@@ -280,7 +282,7 @@ def select_block(
 
 
 def combine_answers(answers: Iterable[tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Combines the results of `right_above_wrong` into one answer that requires all of them.
+    """Combines results of `right_above_wrong` into one answer, right if all of them are.
 
     Args:
         answers: For each answer, whether it is right, and whether it is wrong only because of ties.

@@ -11,9 +11,10 @@ from zoo.benchmarks.protocols.base import Outcome, Protocol, Query, build_query
 class Binary(Protocol):
     """Each pair of an image and a text is classified as matching or not matching.
 
-    A pair is classified as matching if its score is above a threshold, which is the same for all
-    pairs of a subset. The threshold maximizes the mean of two accuracies: on matching pairs and on
-    other pairs. If several thresholds do so, the lowest is used.
+    A pair is classified as matching if its score is above a threshold. All pairs of a subset have
+    the same threshold: the one with the highest mean of two accuracies, on matching pairs and on
+    other pairs. If several thresholds are best, the lowest is used. The threshold is chosen with
+    the scores that it classifies, so random scores reach slightly more than 1/2.
     """
 
     name = "binary"
@@ -43,7 +44,7 @@ class Binary(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1/2."""
+        """Returns 1/2, for a threshold that does not depend on the scores."""
         return np.full(len(options), 0.5)
 
 

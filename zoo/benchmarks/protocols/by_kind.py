@@ -11,7 +11,9 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 
 
 class ByKind(ImageToText):
-    """As `i2t`, but each answer also counts for the metric of its kind, such as `negative`.
+    """As `i2t`, but each answer also counts for a metric that is named after the kind of the case.
+
+    The benchmark defines the kinds. An example is `negative`.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.
@@ -31,10 +33,10 @@ class ByKind(ImageToText):
 
 
 class VideoByKind(ByKind):
-    """As `by_kind`, but a video chooses a text by the mean score of its frames.
+    """As `by_kind`, but a video chooses the text with the highest mean score over its frames.
 
-    If scores are cosines, the choice is the same as with the mean of the frames' normalized
-    vectors, which NegBench uses.
+    If scores are cosines, the choice is the same as in NegBench, which compares each text with the
+    mean of the frames' normalized vectors.
 
     Args:
         kind: The name of the kind's metric; if empty, only `i2t` is counted.

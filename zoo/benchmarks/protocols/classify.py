@@ -17,9 +17,10 @@ class Classification(Protocol):
     """Each image ranks the classes: is its class first (`acc@1`), or in the first five (`acc@5`)?
 
     `acc@5` is reported only if there are more than five classes. If an image has several classes,
-    any of them is right. If a preset counts ties as wrong, the right class ranks after all classes
-    with the same score. Otherwise, equal scores rank in the order of the classes. The results have
-    two scores per image: those of the right class and of the best other class.
+    any of them is right. If a preset counts ties as wrong, the right class ranks after all wrong
+    classes with the same score. Otherwise, classes with the same score rank in the order in which
+    the classes are listed. For each image, the results contain only two scores: the score of the
+    right class, and the highest score of a wrong class.
 
     Attributes:
         depths: The values of k.

@@ -13,11 +13,11 @@ TEXT_OF, IMAGE_OF = ("i_pos2t", "i_neg2t"), ("t_pos2i", "t_neg2i")
 
 
 class Directed(Protocol):
-    """The metrics of `group` for two images and two texts, and one metric for each choice.
+    """For two images and two texts: the metrics of `group`, and one metric for each choice.
 
     In `i_pos2t` and `i_neg2t`, an image chooses its text. In `t_pos2i` and `t_neg2i`, a text
-    chooses its image. The first image and text of a case (`pos`) are the original ones. The second
-    ones (`neg`) are hard negatives.
+    chooses its image. In these names, `pos` is the original image or text, which the case lists
+    first. `neg` is the hard negative, which the case lists second.
     """
 
     name = "directed"

@@ -22,9 +22,9 @@ CHANCE = {"text": 25.0, "image": 25.0, "group": 100 / 6}
 
 
 class GroupScore(Protocol):
-    """Every image chooses its text (`text`), every text its image (`image`), or both (`group`).
+    """Images choose their texts (`text`), texts choose their images (`image`), or both (`group`).
 
-    Each metric counts a case as right only if all these choices are right.
+    A case is right only if all choices of the metric are right.
     """
 
     name = "group"

@@ -9,12 +9,13 @@ from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_
 
 
 class AboveHalfTruth(Protocol):
-    """A true text of an image has to score above its half-truth.
+    """A true text of an image has to score above a text with a wrong detail, the *half-truth*.
 
-    The *anchor*, a short true text, is the first right text of a case. The *half-truth*, the anchor
-    with a wrong detail added, is the first wrong text. For metric `half_truth`, the anchor has to
-    score above the half-truth. For metric `completion`, the second right text, which is the anchor
-    with a true detail added, has to score above the half-truth.
+    A case has an *anchor*, which is a short true text. The half-truth adds a wrong detail to the
+    anchor, and the *completion* adds a true detail. For metric `half_truth`, the anchor has to
+    score above the half-truth. For metric `completion`, the completion has to score above the
+    half-truth. The anchor is the first right text of the case, the completion is the second right
+    text, and the half-truth is the first wrong text.
     """
 
     name = "half_truth"

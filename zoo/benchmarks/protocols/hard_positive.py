@@ -11,11 +11,12 @@ CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
 class HardPositive(Protocol):
-    """A foil has to score below the caption (`original`), or also below a paraphrase (`augmented`).
+    """A foil is compared with a caption and with a paraphrase of the caption (*hard positive*).
 
-    The paraphrase is called *hard positive*. `brittleness` is how often the foil scores between the
-    caption and the paraphrase, so lower values are better. If the paraphrase has a separate
-    foil, `augmented` and `brittleness` use that foil instead of the caption's.
+    For metric `original`, the foil has to score below the caption. For metric `augmented`, the foil
+    has to score below the caption and the hard positive. Metric `brittleness` is how often the foil
+    scores between the two, so lower values are better. If the hard positive has a separate foil,
+    `augmented` and `brittleness` use that foil instead of the caption's.
     """
 
     name = "hard_positive"

@@ -9,7 +9,7 @@ from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_
 
 
 class ImageToText(Protocol):
-    """For each image, its right texts have to score above its wrong ones."""
+    """For each image, every right text has to score above every wrong text."""
 
     name = "i2t"
     drops_identical = True
@@ -27,5 +27,5 @@ class ImageToText(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of texts)."""
+        """Returns 1 / (number of texts), with one right text."""
         return 1 / options

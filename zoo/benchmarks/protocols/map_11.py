@@ -9,12 +9,13 @@ POINTS = 11
 
 
 class MeanAveragePrecision11(RankedImages):
-    """Each class ranks all images, and is graded by the 11-point interpolated average precision.
+    """Each class ranks all images. The ranking has an 11-point interpolated average precision.
 
-    This is a mean of eleven precisions, for recalls 0, 0.1, ..., 1. Each one is the highest
-    precision at that recall or a higher one. As in ELEVATER, precision at recall 0 is defined as 1,
-    so the first of the eleven is always 1. By VOC's rule, it would be the highest precision at any
-    recall.
+    The metric is the mean over classes. 11-point interpolated average precision is a mean of eleven
+    precisions, one for each recall 0, 0.1, ..., 1. The precision for a recall is the highest
+    precision at this or any higher recall. As in ELEVATER, the precision at recall 0 is defined as
+    1, so the first of the eleven is always 1. By VOC's rule, the first would be the highest
+    precision at any recall.
     """
 
     name = "map_11"
@@ -40,9 +41,9 @@ class MeanAveragePrecision11(RankedImages):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns the expected value if many images are in random order.
+        """Returns (1 + 10 s) / 11 for many images in random order, if a share s of them is right.
 
-        The precision is 1 at the first point and the share of the class at the other ten.
+        The precision is 1 at the first point and s at the other ten.
         """
         chance: NDArray[np.float64] = (1 + (POINTS - 1) * right_options / options) / POINTS
         return chance

@@ -16,9 +16,9 @@ from zoo.benchmarks.protocols.base import (
 class MatchedPairs(Protocol):
     """An image and its text have to choose each other among all images and texts (`group`).
 
-    The score of the pair has to exceed the scores of the image with wrong texts, and of the text
-    with wrong images. Each pair counts separately, whereas protocol `group` requires all pairs of a
-    case to be right.
+    That is, the score of the pair has to exceed the scores of the image with wrong texts, and the
+    scores of the text with wrong images. Each pair counts separately, whereas protocol `group`
+    requires all pairs of a case to be right.
     """
 
     name = "matched_pairs"

@@ -16,11 +16,11 @@ from zoo.benchmarks.protocols.base import (
 
 
 class PairsAndSet(Protocol):
-    """Both images of a pair (`pair`), or all images of the case (`set`), choose their texts.
+    """Both images of a pair (`pair`) or all images of the case (`set`) have to choose their texts.
 
-    The first two images are a pair, then the next two, and so on. Each image chooses only among its
-    own texts. A case lists the texts of its first image, then the same number of texts of its
-    second image, and so on.
+    The first two images of a case are a pair, then the next two, and so on. Each image chooses only
+    among the texts that the case lists for this image. The list begins with the texts of the first
+    image. The same number of texts of the second image follows, and so on.
     """
 
     name = "pairs_and_set"

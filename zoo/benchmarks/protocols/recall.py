@@ -31,10 +31,10 @@ class Ranks:
 
 
 class Recall(Protocol):
-    """Recall at k = 1, 5 and 10, in both directions: is any right answer among the first k?
+    """Recall at k = 1, 5 and 10: is a right answer among the first k?
 
-    The metrics are `i2t_r@1`, `t2i_r@1` and so on. A case is a gallery: images and texts that rank
-    each other. Missing images are left out.
+    A case is a gallery: each image ranks all texts (`i2t_r@1`, `i2t_r@5`, `i2t_r@10`), and each
+    text ranks all images (`t2i_r@1` and so on). Missing images are left out.
 
     Attributes:
         depths: The values of k.

@@ -7,10 +7,10 @@ from zoo.benchmarks.protocols.ranked_images import RankedImages
 
 
 class RocAuc(RankedImages):
-    """The second of two classes ranks the images, and the value is the area under the ROC curve.
+    """The second of two classes ranks the images. The metric is the area under the ROC curve.
 
-    This is how often an image of the second class ranks above an image of the first class. Ties
-    count as one half.
+    This area is how often an image of the second class ranks above an image of the first class.
+    Ties count as one half.
     """
 
     name = "roc_auc"

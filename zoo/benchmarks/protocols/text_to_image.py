@@ -9,7 +9,7 @@ from zoo.benchmarks.protocols.base import Protocol, Query, build_query, invalid_
 
 
 class TextToImage(Protocol):
-    """For each text, its right images have to score above the wrong ones."""
+    """For each text, every right image has to score above every wrong image."""
 
     name = "t2i"
 
@@ -26,5 +26,5 @@ class TextToImage(Protocol):
     def chance(
         self, metric: str, options: NDArray[np.int64], right_options: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Returns 1 / (number of images)."""
+        """Returns 1 / (number of images), with one right image."""
         return 1 / options

@@ -30,25 +30,27 @@ class ZeroShot(PublishedSets):
     Each image chooses among the classes (protocol `classify`). If an image can have several
     classes, the protocol is `map_11`. With preset `official`, the first of equal scores wins.
 
-    The prompts of a class are its name in several templates. As in open_clip, their vectors are
-    normalized, averaged and normalized again. This needs a head that computes one vector per text.
-    Names and templates are read from classnames.txt and templates.txt in the folder of a data set.
-    Without these files, imagenet1k, imagenetv2 and imagenet_sketch use open_clip's names and
-    templates. Two pairs of these names are equal, so no model reaches 100 %. The other data sets
-    use the class names in the data and the template "a photo of a {}."
+    A class has several prompts: its name in several templates. As in open_clip, the vectors of the
+    prompts are normalized, averaged and normalized again. This needs a head that computes one
+    vector per text. Class names and templates are read from classnames.txt and templates.txt in the
+    folder of a data set. Without these files, imagenet1k, imagenetv2 and imagenet_sketch use
+    open_clip's names and templates. Among these names, two pairs are equal, so no model reaches 100
+    %. The other data sets use the class names in the data, and the template "a photo of a {}."
 
-    The images of data set SET are in DATA_ROOT/zero_shot/SET, in any format of `zero_shot_folder`.
-    If there are none, zoo reads torchvision's downloads in DATA_ROOT/torchvision. torchvision has
-    no test split of caltech101, eurosat and sun397, so zoo then evaluates all their images.
-    Publications do not.
+    The images of data set SET are in DATA_ROOT/zero_shot/SET, in one of the three formats that
+    benchmark `zero_shot_folder` reads. If this folder has no images, zoo reads torchvision's
+    downloads in DATA_ROOT/torchvision. torchvision has no test split of caltech101, eurosat and
+    sun397, so zoo then evaluates all images of these data sets. Publications evaluate only a part
+    of these images.
 
-    In the table, cases are images. Their number is missing if publications use different splits.
+    In the table, the number of cases is the number of images. The cell is empty if publications use
+    different splits.
 
     Args:
-        subsets: The chosen subsets, None for all.
-        folders: Folders of the images if not the default ones, by subset.
-        prompts: `own` for the prompts described above, `clip_benchmark` for those of the package
-            CLIP_benchmark.
+        subsets: The chosen subsets; None for all.
+        folders: Folders of the images, by subset, if they are not the default ones.
+        prompts: `own` for the prompts described above, `clip_benchmark` for the prompts of the
+            package CLIP_benchmark.
 
     Examples:
         Two sets, one of which is in another folder than the default one:
@@ -101,25 +103,25 @@ class Elevater(PublishedSets):
     """Zero-shot classification as in the toolkit ELEVATER, on its 20 data sets and on ImageNet.
 
     Class names and prompt templates are those in ELEVATER's file `prompts.py`. zoo parses this file
-    and does not execute it. The protocol is `classify`, except `map_11` for voc2007_multilabel and
-    `roc_auc` for hateful_memes. For caltech101, fgvc_aircraft, flowers and pets, ELEVATER reports
-    the mean of `acc@1` over classes (`macro`). For the other data sets with protocol `classify`, it
-    reports `acc@1`.
+    and does not execute it. The protocol is `map_11` for voc2007_multilabel, `roc_auc` for
+    hateful_memes, and `classify` for all other data sets. For caltech101, fgvc_aircraft, flowers
+    and pets, ELEVATER reports the mean of `acc@1` over classes (`macro`). For the other data sets
+    with protocol `classify`, ELEVATER reports `acc@1`.
 
-    The number of cases in the table is the number of images in ELEVATER's test split. A note
-    reports data sets for which you have another number of images. Images can be in the same folders
-    and formats as in benchmark `zero_shot`.
+    In the table, the number of cases is the number of images in ELEVATER's test split. A note
+    reports data sets for which you have another number of images. zoo reads images from the same
+    folders and in the same formats as for benchmark `zero_shot`.
 
-    As in ELEVATER's code, `map_11` sets the precision at recall 0 to 1. If `prompts.py` has several
-    spellings of a class name, only the first is used. zoo differs from ELEVATER's code in three
-    points. First, in `map_11`, zoo compares recalls as whole numbers of found images, which avoids
-    rounding errors. Second, zoo multiplies scores by the model's own scale before the softmax, and
-    ELEVATER multiplies them by 100. Third, ELEVATER resizes images of kitti_distance to a square,
-    and zoo does not.
+    As in ELEVATER's code, metric `map_11` defines the precision at recall 0 as 1. If `prompts.py`
+    has several spellings of a class name, only the first spelling is used. zoo differs from
+    ELEVATER's code in three points. First, zoo computes `map_11` with whole numbers of images
+    instead of recalls, which avoids rounding errors. Second, before the softmax, zoo multiplies
+    scores by the model's scale, and ELEVATER multiplies them by 100. Third, ELEVATER resizes images
+    of kitti_distance to a square, and zoo does not.
 
     Args:
-        subsets: The chosen subsets, None for all.
-        folders: Folders of the images if not the default ones, by subset.
+        subsets: The chosen subsets; None for all.
+        folders: Folders of the images, by subset, if they are not the default ones.
 
     Examples:
         The metrics of four sets:

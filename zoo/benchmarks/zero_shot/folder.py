@@ -19,14 +19,14 @@ class ZeroShotFolder(Benchmark):
 
     `FOLDER` has one of three formats: one folder of images per class, tar files in the format of
     CLIP_benchmark, or a Hugging Face data set with a column of type `ClassLabel` (`test*.parquet`,
-    or a folder written by `save_to_disk`). If `FOLDER` has a subfolder test, val or validation,
-    only the first of these is read.
+    or a folder written by `save_to_disk`). If `FOLDER` has subfolders test, val or validation, zoo
+    reads only the first of these that exists.
 
-    By default, a class has the name in the data, and its prompt is "a photo of a NAME." To use
-    other names or prompts, write them to classnames.txt or templates.txt in `FOLDER`, one per line.
-    A template has {} in place of the name. Names are in the order of the classes. Class folders are
-    sorted by name, or by number if all names are numbers. Tar files have no class names, so they
-    need classnames.txt.
+    By default, class names are those in the data, and the prompt of a class is "a photo of a NAME."
+    To use other names, write them to classnames.txt in `FOLDER`, one per line, in the order of the
+    classes. To use other prompts, write templates to templates.txt in `FOLDER`, one per line, with
+    {} in place of the name. Class folders are sorted by name, or by number if all names are
+    numbers. Tar files have no class names, so they need classnames.txt.
 
     Args:
         folder: The folder: an absolute path, or one relative to the working directory or the data

@@ -29,8 +29,8 @@ class PublishedSets(Benchmark):
     """Base class of benchmarks on published sets of labelled images.
 
     Args:
-        subsets: The chosen subsets, None for all.
-        folders: Folders of the images if not the default ones, by subset.
+        subsets: The chosen subsets; None for all.
+        folders: Folders of the images, by subset, if they are not the default ones.
 
     Attributes:
         sets: The sets, by name.

@@ -32,7 +32,8 @@ class PairScorer(ABC):
             `pytorch_model.bin`. Code in the folder is not run.
         device: Where the model runs; None uses a GPU if there is one.
         batch_size: Number of pairs, images or texts per forward pass.
-        decoding: Whether the EXIF orientation and the transparency of images are applied.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default, both are ignored.
 
     Attributes:
         name: The model's name in results.

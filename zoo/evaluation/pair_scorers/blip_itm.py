@@ -14,17 +14,18 @@ from zoo.sources.rgb_conversion import AS_PUBLISHED, Decoding
 class BlipITM(PairScorer):
     """BLIP-ITM (Li et al., 2022): the logarithm of the probability that image and text match.
 
-    Each image is encoded once per call; the text encoder runs once per pair. The logarithm gives
-    the same ranking as the probability, but no ties between probabilities that round to 1. Texts
-    are truncated to 512 tokens, the maximum of the text encoder. BLIP's own evaluation truncates
-    them to 35.
+    Each image is encoded once per call; the text encoder runs once per pair. The logarithm ranks
+    texts as the probability does, but avoids ties between probabilities that round to 1. Texts are
+    truncated to 512 tokens, the maximum of the text encoder. BLIP's own evaluation truncates them
+    to 35.
 
     Args:
         folder: The folder of a `BlipForImageTextRetrieval` model, such as
             Salesforce/blip-itm-base-coco.
         device: Where the model runs; None uses a GPU if there is one.
         batch_size: Number of pairs or images per forward pass.
-        decoding: Whether the EXIF orientation and the transparency of images are applied.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default, both are ignored.
 
     Examples:
         >>> from zoo.evaluation.pair_scorers import BlipITM

@@ -21,7 +21,8 @@ def load_pair_scorer(
     Args:
         source: The class, folder and arguments of the scorer.
         device: Where the scorer runs; None uses a GPU if there is one.
-        decoding: Whether the EXIF orientation and the transparency of images are applied.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default, both are ignored.
 
     Raises:
         ZooError: The class does not have one of the arguments, or the model cannot be loaded.

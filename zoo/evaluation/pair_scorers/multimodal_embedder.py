@@ -27,7 +27,8 @@ class MultimodalEmbedder(PairScorer):
         folder: The folder of a Qwen3-VL-Embedding model.
         device: Where the model runs; None uses a GPU if there is one.
         batch_size: Number of images or texts per forward pass.
-        decoding: Whether the EXIF orientation and the transparency of images are applied.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default, both are ignored.
         instruction: The system message.
         min_pixels: Smaller images are enlarged to this number of pixels.
         max_pixels: Larger images are reduced to this number of pixels.

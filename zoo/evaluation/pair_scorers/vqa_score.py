@@ -21,15 +21,16 @@ class VQAScore(PairScorer):
 
     The probability is that of the answer's first token, at the position where the model begins to
     answer. For InstructBLIP and LLaVA, the paper's code instead uses the geometric mean of this
-    probability and that of the end-of-text token. The logarithm gives the same ranking as the
-    probability, but no ties between probabilities that round to 1. If the model has a chat
-    template, the question is put into it. The model's own processor prepares the images.
+    probability and that of the end-of-text token. The logarithm ranks texts as the probability
+    does, but avoids ties between probabilities that round to 1. If the model has a chat template,
+    the question is put into it. The model's own processor prepares the images.
 
     Args:
         folder: The folder of an InstructBLIP, LLaVA, Qwen2.5-VL or Qwen3-VL model.
         device: Where the model runs; None uses a GPU if there is one.
         batch_size: Number of pairs per forward pass.
-        decoding: Whether the EXIF orientation and the transparency of images are applied.
+        decoding: Whether the EXIF orientation and the transparency of images are applied. By
+            default, both are ignored.
         question: The question, with {} as the placeholder of the text.
         answer: The answer whose probability is the score.
 

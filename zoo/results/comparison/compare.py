@@ -63,8 +63,8 @@ def compare(
         seed: Seed of the resamples.
         excluded_from_tests: Names of runs or groups that are shown, but excluded from the tests and
             from the choice of the best, such as the weights that the others start from.
-        trust_code: Whether to run code of protocols that results name, if neither zoo nor an
-            installed package offers these protocols.
+        trust_code: Whether to import protocols that results name but that are neither part of zoo
+            nor of an installed package. Importing them runs their code.
 
     Raises:
         ZooError: There are fewer than two runs to test, a run cannot be read, the runs have no case
@@ -72,7 +72,8 @@ def compare(
             seeds.
 
     Examples:
-        Two functions, of which each prefers texts with a certain word, on a table of one pair:
+        Two functions on a table of one pair. One prefers texts with "red", the other texts with
+        "blue":
 
         >>> import zoo
         >>> from pathlib import Path

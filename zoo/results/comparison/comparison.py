@@ -59,7 +59,7 @@ class Comparison:
 
     Attributes:
         runs: Names of the runs, or of the groups of runs.
-        lines: The rows: metrics, averages, and metrics for each split by familiarity.
+        lines: The rows of the tables: metrics, averages, and metrics by familiarity.
         notes: Notes on what was compared and how.
         reference_models: Names of the models whose published results are shown.
         resamples: Number of resamples of images for each confidence interval.
@@ -82,7 +82,10 @@ class Comparison:
 
     @property
     def has_right_only_counts(self) -> bool:
-        """Whether tests count queries that only one run has right (not if seeds are grouped)."""
+        """Whether tests report how many queries only one of the two runs has right.
+
+        If runs are grouped by seed, they do not.
+        """
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
         tests = (test for line in self.lines for test in line.tests_against_first())
         return seeds == 1 and any(test.right_only for test in tests)
@@ -131,7 +134,7 @@ class Comparison:
 
         Methods and benchmarks have the names that papers use. The best value is bold only if it is
         significantly better than the values of all other tested runs. Comments before the tables
-        list the LaTeX packages that they need, and the notes.
+        list the LaTeX packages that the tables need, and contain the notes.
 
         Args:
             caption: Beginning of the captions. With a caption or a label, the tables are floats.

@@ -157,7 +157,10 @@ class Strict(_ShippedFile, PresetFile):
 
 
 class CSCLIPTable11(_ShippedFile, PresetFile):
-    """Computes the averages of Tables 11 and 13 of CS-CLIP, but under official protocols."""
+    """Computes the averages of Tables 11 and 13 of CS-CLIP, by official protocols.
+
+    The paper uses other protocols, so that its values can differ.
+    """
 
     name = "cs_clip"
 
@@ -181,13 +184,16 @@ class Capabilities(_ShippedFile, PresetFile):
 
 
 class RoleOfInference(_ShippedFile, PresetFile):
-    """Computes the averages of the tables of The Role of Inference."""
+    """Computes the averages of the tables of "The Role of Inference" (Miranda et al., 2026)."""
 
     name = "role_of_inference"
 
 
 class VLCompo(_ShippedFile, PresetFile):
-    """Computes the averages in the tables of vl_compo, as inferred from its published values."""
+    """Computes the averages in the tables of the toolkit vl_compo.
+
+    The definitions of the averages were inferred from the values that vl_compo published.
+    """
 
     name = "vl_compo"
 

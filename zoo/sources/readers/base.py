@@ -56,7 +56,10 @@ class Reader(Configurable, ABC):
 
     @property
     def negatives_hint(self) -> str:
-        """How to add negatives to files without any, for an error message; empty if impossible."""
+        """Advice on how to add negatives to the files; empty if the format has no negatives.
+
+        An error message gives this advice if the files have no negatives.
+        """
         return ""
 
     @property

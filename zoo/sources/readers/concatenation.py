@@ -47,7 +47,10 @@ class Concatenation(Reader):
         return Concatenation([reader.all_splits() for reader in self.readers])
 
     def samples(self) -> Iterator[Sample]:
-        """Yields the samples of each reader; companions are numbered in the joined list."""
+        """Yields the samples of each reader, one reader after the other.
+
+        `Sample.companions` are then row numbers over all readers.
+        """
         start = 0
         for reader in self.parts:
             n_samples = 0

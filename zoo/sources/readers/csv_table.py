@@ -44,7 +44,7 @@ class CsvTable(Reader):
 
     @property
     def negatives_hint(self) -> str:
-        """How to name the column of negatives, for an error message."""
+        """Advice to name the column of negatives; see `Reader.negatives_hint`."""
         return "name the column of your wrong captions in negative_column"
 
     def samples(self) -> Iterator[Sample]:

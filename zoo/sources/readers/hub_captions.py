@@ -44,7 +44,10 @@ class HubCaptions(Reader):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of a local folder; empty for a data set on the Hub, which has a revision."""
+        """The Parquet files of a local folder.
+
+        Empty for a data set on the Hub, whose content is identified by `revision` instead.
+        """
         return tuple(sorted(Path(self.name).glob("**/*.parquet")))
 
     @cached_property

@@ -54,7 +54,7 @@ class JsonLines(Reader):
 
     @property
     def negatives_hint(self) -> str:
-        """How to add the field of negatives, for an error message."""
+        """Advice to add the field of negatives; see `Reader.negatives_hint`."""
         fields = next((line for _, line in read_json_lines(self.file, dict[str, object])), {})
         return f"give the field negatives (the first line has {', '.join(fields)})"
 

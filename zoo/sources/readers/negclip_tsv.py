@@ -19,9 +19,9 @@ class NegClipTsv(Reader):
     """NegCLIP's train_neg_clip.tsv or valid_neg_clip.tsv (Yuksekgonul et al., 2023).
 
     The columns are `title`, `filepath`, `neg_caption` and `neg_image`; the last two contain Python
-    lists. `neg_image` lists the row numbers of hard images, from 0. If the file was shortened, row
-    numbers beyond its end are left out, and their number is logged. The id of a caption is its row
-    number, from 0.
+    lists. `neg_image` lists the row numbers of hard images, from 0. If the file was shortened, hard
+    images beyond its end are left out, and a warning reports how many. The id of a caption is its
+    row number, from 0.
 
     Args:
         file: The table.

@@ -11,8 +11,8 @@ from zoo.support.text_files import numbered_lines
 class PlainText(Reader):
     """A text file with one caption per line, for uses that do not need images.
 
-    Blank lines are ignored. The id of a caption is its line number, from 1. Its image reference is
-    'file:FILE:LINE'; no such image exists.
+    Blank lines are ignored. The id of a caption is its line number, from 1. The image reference of
+    a caption is 'file:FILE:LINE'; no such image exists.
 
     Args:
         file: The text file.

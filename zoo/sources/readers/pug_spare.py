@@ -118,8 +118,8 @@ class PUGSpare(Reader):
 
     A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), the nine bindings of
     3 random colours and 3 random animals are held out of training: `train` has no caption that
-    contains one, and no caption whose swap contains one. Of the two bindings of a caption, training
-    has seen both in `seen`, one in `partial` and none in `unseen`.
+    contains one, and no caption whose swap contains one. In the other splits, training contains
+    both bindings of a caption (`seen`), one of them (`partial`) or none (`unseen`).
 
     Args:
         file: PUG_SPARE.csv, next to the folders of its images.

@@ -27,11 +27,11 @@ class TrohnImg(Reader):
     The columns are `image_id` (a file name of COCO 2017), `caption`, `negative_caption` and
     `negative_image`. The positive image is read from COCO. Each row yields two samples. The first
     is the COCO image with its caption, the negative caption as its negative, and the id
-    'SHARD#ROW'. The second is the negative image with the negative caption, which is only used as a
+    'SHARD#ROW'. The second is the negative image with the negative caption. It is only used as a
     companion of the first.
 
     Args:
-        path: A shard, or a folder with shards at any depth.
+        path: A Parquet file (shard), or a folder with shards at any depth.
         split: 'train' or 'validation', according to the shards' names; None for all.
 
     Raises:

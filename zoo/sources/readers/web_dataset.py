@@ -34,15 +34,15 @@ class WebDataset(Reader):
     """Tar files in the WebDataset format: an image and its caption (.txt) have the same key.
 
     The files in each tar are listed once, in a cached index, so that samples can be read in any
-    order. Tars of `zoo data pack` also have ids, splits, negatives and companions of captions.
-    Orientation and transparency of images are ignored.
+    order. Tars of `zoo data pack` also have ids, splits, negatives and companions of captions. The
+    EXIF orientation and the transparency of images are ignored.
 
     Args:
         path: A folder of tars, a tar, or a pattern such as 'https://host/{00000..00013}.tar'. URLs
             are read with fsspec.
         caption_field: Field of a sample's .json with the caption. If None, the .txt is the caption.
-        draw: Number of images to sample at random. With the same seed, a smaller sample is part of
-            a larger one. None for all images.
+        draw: Number of images to sample at random; None for all images. With the same seed, a
+            smaller sample is part of a larger one.
         seed: Seed of the sampling.
         splits: Splits of packed captions to read; None for all.
         tolerate_broken: Whether to leave out, count and report samples without an image or a usable

@@ -46,10 +46,10 @@ class LanguageModelExtractor(UnitExtractor):
         max_tokens: The maximum number of tokens per answer.
         seed: The random seed. Each caption's sampling seed is derived from it.
         concurrency: The number of captions processed at a time.
-        prompts: A folder with `units.txt`, `entity_foils.txt` and `relation_foils.txt`, which
-            replace the packaged prompts.
+        prompts: A folder with `units.txt`, `entity_foils.txt` and `relation_foils.txt`. These files
+            replace zoo's prompts.
         journal: The file to which answers are saved as they arrive, so that the same command can
-            resume. By default, `NAME.journal` next to the units file `NAME`.
+            resume an interrupted run. By default, `NAME.journal` next to the units file `NAME`.
         retry_failed: Whether to repeat requests that failed in an earlier run.
 
     Attributes:
@@ -108,8 +108,8 @@ class LanguageModelExtractor(UnitExtractor):
     ) -> Iterator[UnitRecord]:
         """Yields the record of each caption, in order, after all questions have been asked.
 
-        If a question failed three times, the record has the answers to the other questions, and
-        its `source` has the error.
+        If a question failed three times, the record has the answers to the other questions, and the
+        error is in the record's field `source`.
 
         Args:
             captions: Captions, each as (caption, caption_id, image_id).

@@ -26,14 +26,15 @@ class OpenAICompatible(LanguageModelExtractor):
 
     Args:
         model: The model's name on the server.
-        base_url: The server's address, including the version (`/v1`). By default, $OPENAI_BASE_URL.
-            If it is not set, vLLM's default address, http://127.0.0.1:8000/v1.
+        base_url: The server's address, including the version (`/v1`). By default, the value of
+            $OPENAI_BASE_URL. If this variable is not set, vLLM's default address,
+            http://127.0.0.1:8000/v1, is used.
         timeout: The time limit of a request, in seconds.
         patience: The maximum time, in seconds, for which the server may be unreachable or too busy.
-            After that, the run ends with an error. If a busy server states how long to wait, that
-            time is not counted.
-        extra_body: Additional fields of each request. By default, they turn off the
-            thinking mode of Qwen3 on vLLM's server. If a server rejects them, set `{}`.
+            After that time, the run ends with an error. If a busy server states how long to wait,
+            the waiting time is not counted.
+        extra_body: Additional fields of each request. The default turns off the thinking mode of
+            Qwen3 on vLLM's server. If a server rejects the default, set `{}`.
         api_key_env: The environment variable that holds the API key, if the server needs one.
         **shared: The arguments of every extractor that asks a language model.
 

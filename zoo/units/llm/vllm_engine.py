@@ -17,12 +17,12 @@ class VLLM(LanguageModelExtractor):
 
     Args:
         model: The model's name on the Hugging Face hub, or its folder.
-        concurrency: The number of captions processed at a time. It is also the maximum number of
-            requests that vLLM batches.
+        concurrency: The number of captions processed at a time. vLLM batches at most this number of
+            requests.
         max_model_len: The maximum number of tokens of a prompt and its answer together. vLLM
             reserves memory for them.
-        chat_template: Arguments of the model's chat template. By default, they turn off the
-            thinking mode of Qwen3.
+        chat_template: Arguments of the model's chat template. The default turns off the thinking
+            mode of Qwen3.
         engine: Additional arguments of vLLM's engine, such as `tensor_parallel_size`.
         **shared: The arguments of every extractor that asks a language model.
     """

@@ -36,10 +36,10 @@ class RuleExtractor(UnitExtractor):
         seed: The random seed of the foils.
         tagger: The tagger that finds words, part-of-speech tags and phrases. By default,
             `TextBlobTagger`.
-        counts: A file of word counts from `zoo units count`. Words that are frequent in it are
-            frequent in foils, too. By default, the packaged counts of COCO's and Flickr8k's
-            captions. `zoo units extract` counts the words of its captions instead if there are at
-            least 5,000 captions.
+        counts: A file of word counts from `zoo units count`. Words with high counts are frequent in
+            foils, too. By default, zoo uses its counts of COCO's and Flickr8k's captions. If `zoo
+            units extract` is given at least 5,000 captions, it uses the counts of these captions
+            instead.
 
     Raises:
         ZooError: The file of counts cannot be read.
