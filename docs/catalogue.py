@@ -146,7 +146,8 @@ On these pages, the table of subsets has these columns:
 An empty cell means that the value is not published, or depends on the files.
 
 If a benchmark has special arguments, a second table on its page lists them. The default `null` is
-None. In a command, arguments follow the name of the benchmark:
+None. In a name such as `pairs:FILE`, the value after the colon sets the argument that is marked
+`(required)`. In a command, all other arguments follow the name of the benchmark:
 
 ```bash
 zoo validate --model openai/ViT-B-32 --data_root DATA_ROOT \\
@@ -158,15 +159,16 @@ SUBSET]'` selects subsets, and `--benchmarks.files '{SUBSET: PATH}'` sets other 
 annotations."""
 TEXT_INTROS = {
     "negatives": """A negative is a caption with a change that should make it false of its image.
-The classes below are *generators*, which make negatives. `zoo fit --data.negatives` selects one.
-[Negatives and units](../guides/negatives.md) explains how to preview negatives. Some generators use
-a [tagger](units.md#taggers), which finds words, part-of-speech tags and phrases.
+The classes below are *generators*, which make negatives. `zoo fit --data.negatives` selects one or
+several generators. [Negatives and units](../guides/negatives.md) explains how to preview negatives.
+Some generators use a [tagger](units.md#taggers), which finds words, part-of-speech tags and
+phrases.
 
 `EntityFoilInPlace` needs a *units file*, which `zoo units extract` writes. This file contains the
 entities of each caption ("a grey sofa") and their *foils*, which are wrong versions ("a red sofa").
 Set the file with `--data.units.file` in `zoo fit`, and with `--units` in `zoo negatives`.""",
     "positives": """A positive is a further text that is true of the image. `zoo fit
---data.positives` selects one of these classes.""",
+--data.positives` selects one or several of these classes.""",
     "extractors": """An extractor finds the *units* of a caption: its entities ("a grey sofa") and
 relations ("two cats sleep on a grey sofa"). It also makes *foils*, which are changed units that
 should be false ("a red sofa"). `zoo units extract` writes units and foils to a *units file*. The
@@ -213,28 +215,31 @@ COMMANDS_INTRO = """`zoo COMMAND --help` prints the flags of a command. A *recip
 that configures a training run. Its settings are also flags. `zoo fit` and `zoo validate` share the
 [settings of the model](commands/settings_model.md), but have different [settings of the
 data](commands/settings_data.md). The [glossary](../glossary.md) explains further terms."""
-COMMAND_TERMS = "The [glossary](../../glossary.md) explains terms such as *run* and *preset*"
-FIT_TERMS = """Terms:
-
-- **Recipe**: a YAML file that configures a training run
-- **Overlay**: a YAML file that changes some settings of a recipe
-- **Head**: the part of a model that computes the score of an image and a text
-- **Run**: one training or evaluation, whose files are in one folder
-- **Pooled vector, token vectors**: a tower (the encoder of images or of texts) outputs one pooled
-  vector per image or text, and one token vector per image patch or text token"""
-TRAINING_TERMS = """\
-- **Reader**: a class that reads caption files of one format
-- **Row**: an image of a batch with its caption and further texts
-- **Unit**: a phrase of a caption, "a grey sofa". **Foil**: a wrong version of a unit, "a red sofa"
-- **Negative**: a wrong caption. **Positive**: a further true text of the image"""
-EVALUATION_TERMS = """\
-- **Case**: one item of a benchmark: images, texts, and which of them match
-- **Subset**: a group of cases
-- **Tie**: the right answer and the best wrong answer have equal scores
-- **Preset**: decides how ties count and which averages are reported
-- **Attribute-object pair**: an attribute and its object, such as (grey, sofa)"""
+COMMAND_TERMS = {
+    "Recipe": "a YAML file that configures a training run",
+    "Overlay": "a YAML file that changes some settings of a recipe",
+    "Run": "one training or evaluation, and its folder",
+    "Head": "computes the score of an image and a text from the outputs of the two towers",
+    "Objective": "the training loss",
+    "Pooled vector": "the output of a tower for an image or a text",
+    "Token vector": "the output of a tower for an image patch or a text token",
+    "Reader": "a class that reads caption files of one format",
+    "Row": "an image of a batch, with its caption and further texts",
+    "Unit": 'a phrase of a caption, such as "grey sofa"',
+    "Foil": 'a wrong version of a unit, such as "red sofa"; in benchmarks, a wrong caption',
+    "Extractor": "a class that finds units and makes foils",
+    "Negative": "a wrong caption",
+    "Positive": "a further true text of the image",
+    "Half-truth": "a true text with a wrong detail added",
+    "Case": "one item of a benchmark: images, texts, and which of them match",
+    "Subset": "a group of cases",
+    "Tie": "the right answer and the best wrong answer have equal scores",
+    "Preset": "decides how ties count and which averages are reported",
+    "Attribute-object pair": "an attribute and its object, such as (grey, sofa)",
+}
 FIT_INTRO = """\
-`zoo fit` trains a model, and `zoo validate` evaluates one. The table lists their short flags.
+`zoo fit` trains a model, and `zoo validate` evaluates one. The table lists their most
+frequent flags.
 Every setting of a recipe is also a flag: see [settings of the model](settings_model.md) and
 [settings of the data](settings_data.md). `--trainer.NAME` sets an argument of Lightning's
 `Trainer`. With `--benchmarks`, `zoo fit` evaluates the model at every validation."""
@@ -482,24 +487,30 @@ def commands() -> str:
     return page("Catalogue of commands", "the commands", COMMANDS_INTRO, listing)
 
 
+def command_terms(text: str) -> str:
+    """Returns a list of the terms that occur in the text of a page, with their meanings."""
+    text = re.sub(r"`[^`]*`|--\S+", "", text)  # without code and flags
+    used = {t: m for t, m in COMMAND_TERMS.items() if re.search(rf"\b{t}s?\b", text, re.IGNORECASE)}
+    return "\n".join(["Terms:", "", *(f"- **{t}**: {m}" for t, m in used.items())] if used else [])
+
+
 def fit_and_validate() -> str:
-    """Returns the page of the short flags of `zoo fit` and `zoo validate`."""
+    """Returns the page of the most frequent flags of `zoo fit` and `zoo validate`."""
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
     listing = table("flag | value | command | meaning", rows)
-    sections = [FIT_INTRO, f"{FIT_TERMS}\n{EVALUATION_TERMS}", listing]
+    sections = [FIT_INTRO, command_terms(listing), listing]
     return page("`zoo fit` and `zoo validate`", "the flags of these commands", *sections)
 
 
 def settings(title: str, prefixes: dict[str, str]) -> str:
     """Returns a page of settings: `prefixes` are headings, with the class of their arguments."""
     import_all()
-    has_evaluation = any(path in DATA.values() for path in prefixes.values())
-    terms = [FIT_TERMS, TRAINING_TERMS, *[EVALUATION_TERMS] * has_evaluation]
-    sections = [SETTINGS_INTRO, "\n".join(terms)]
+    sections = []
     for prefix, path in prefixes.items():
         flag = f"--{prefix.partition(',')[0]}."
         sections += [f"## {prefix}", argument_table(import_path(path), flag)]
-    return page(title, "the classes of the settings", *sections)
+    terms = command_terms("\n".join(sections))
+    return page(title, "the classes of the settings", SETTINGS_INTRO, terms, *sections)
 
 
 def command(name: str) -> str:
@@ -515,7 +526,9 @@ def command(name: str) -> str:
     if name == "ls":
         rows = ([f"`{n}`", text, f"`{flag}`" if flag else ""] for n, (text, flag) in LISTS.items())
         sections += ["These are the lists:", table("list | content | flag or command", rows)]
-    return page(f"`zoo {name}`", f"the flags of the command. {COMMAND_TERMS}", *sections)
+    if name != "ls":
+        sections.insert(2, command_terms("\n".join(sections)))  # after the description
+    return page(f"`zoo {name}`", "the flags of the command", *sections)
 
 
 def packages() -> str:

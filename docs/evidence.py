@@ -34,8 +34,8 @@ Tests compare `zoo` with independent implementations, or with other runs of `zoo
 
 |what|compared with|test or results|
 |---|---|---|
-|losses and gradients|the papers' formulas, as loops|`tests/objectives`|
-|benchmark results on small synthetic files|official rules, as loops|\
+|losses and gradients|plain loops written from the papers' formulas|`tests/objectives`|
+|benchmark results on small synthetic files|plain loops written from the official rules|\
 `tests/benchmarks/test_every_rule.py`|
 |losses and gradients on two and four processes|one process|`tests/test_two_processes.py`|
 |losses of a resumed run on a CPU|an uninterrupted run: all losses are equal|\

@@ -17,12 +17,12 @@ the known departures from the paper, and what we ran. **We ran no table at full 
 pretrained weights and complete benchmarks were not available. The column "what was run" uses these
 terms:
 
-- *Smallest form*: a test that the study runs from captions to its table. Random weights
-  (`zoo-tiny`) replace the paper's models, and 980 photographs of Flickr8k replace the paper's
-  training data. Training has 3 steps of 8 captions, and one seed if not stated otherwise.
-- `small_flickr8k`: the command below the table that contains this name. A model of 5 million
-  parameters is trained on Flickr8k with CLIP's loss, and then fine-tuned with each method for 150
-  steps of 32 captions.
+- *Smallest form*: we ran all steps of the study in a quick test. Random weights (`zoo-tiny`)
+  replace the paper's models, and 980 photographs of Flickr8k replace the paper's training data.
+  Training has 3 steps of 8 captions, and one seed if not stated otherwise.
+- `small_flickr8k`: we ran the command with this name, which is listed below the table. It trains a
+  model of 5 million parameters on Flickr8k with CLIP's loss, and then fine-tunes this model with
+  each method for 150 steps of 32 captions.
 
 The commands use these names:
 

@@ -252,8 +252,8 @@ class Model:
             the attention of each token to each patch), and the image as the model sees it.
 
         Raises:
-            ZooError: An item is not an image or not a text, the head does not compare text tokens
-                with patches (as `MaxSim` does), or the patches do not form a grid.
+            ZooError: An item is not an image or not a text, the head (unlike `MaxSim`) does not
+                compare text tokens with patches, or the patches do not form a grid.
         """
         (picture,) = list_images(image)
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))
@@ -325,8 +325,8 @@ def load(
         device: The device of the model. By default, a GPU if there is one, else the CPU.
         decoding: Whether the EXIF orientation and the transparency of images are applied. By
             default they are ignored, as in published scripts.
-        trust_code: Whether to import classes that files name but that are neither part of zoo nor
-            of an installed package. Importing them runs their code.
+        trust_code: Whether to import classes that are named in a file and are neither part of zoo
+            nor of an installed package. Importing them runs their code.
         backbone: Further arguments of `zoo.backbones.Backbone`, if `source` is an architecture.
 
     Returns:
@@ -503,9 +503,10 @@ def evaluate(
         model: A Model, a PairScorer, a ZooModule, a source as in `load`, a model of open_clip, or a
             Hugging Face CLIP. Two kinds of other objects work, too. (1) An object with
             encode_image(pixels) -> `[n, D]`, encode_text(ids) -> `[m, D]`, preprocess (PIL image ->
-            pixels `[3, H, W]`) and tokenizer (texts -> ids `[m, L]`). It encodes each distinct
-            image and text once. (2) An object with score(images: list of PIL images, texts: list of
-            str) -> `[n, m]`, or a function with these arguments. It is called once per case.
+            pixels `[3, H, W]`) and tokenizer (texts -> ids `[m, L]`). Each distinct image and
+            text is encoded once. (2) An object with score(images: list of PIL images, texts: list
+            of str) -> `[n, m]`, or a function with these arguments. The method or function is
+            called once per case.
         benchmarks: Names, in a list or separated by commas, or Benchmark objects.
         data_root: The folder of annotations and images, or several folders.
         out: A folder for results.json and cases.parquet; None writes nothing.

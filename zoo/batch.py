@@ -36,7 +36,10 @@ class TokenKey:
 
 @dataclass(frozen=True, order=True)
 class PiecesKey(TokenKey):
-    """Selects the pooled vectors of an image's views, or of a text's segments."""
+    """Selects the pooled vectors of an image's views, or of a text's segments.
+
+    `Encoded.tokens` holds these vectors under this key, like the token vectors of an item.
+    """
 
 
 PIECES = PiecesKey()
@@ -162,8 +165,8 @@ class Batch:
         image_ids: A hash of each row's image, equal for rows with the same image, `[B]`.
         hashes: The hashes of the text bank, `[T]`.
         samples: The index of each row's sample in the data set, `[B]`.
-        primary: How many of the rows count towards the batch size: the first ones. Companions
-            follow them.
+        primary: How many rows count towards the batch size. These rows come first, and companions
+            follow.
         bank: The text bank from which `texts` was encoded, for objectives that read token ids.
             None if stored vectors of texts were loaded.
         teacher_images: The images encoded by the teacher, if there is one.
@@ -171,8 +174,8 @@ class Batch:
         broken: References of images that could not be decoded; their rows are filling rows.
         raw_texts: The texts of the bank as strings, for objectives with a different tokenizer; ()
             if they are not available.
-        single: Whether each row has one image, although every other batch joins two images per row
-            (`data.joined: alternate`).
+        single: Whether each row of this batch has a single image, in data in which joined images
+            alternate with single images (`data.joined: alternate`).
 
     Examples:
         A red cup and a blue car, as vectors of (red, blue, cup, car). The negatives are a blue cup

@@ -23,7 +23,7 @@ class Needs:
         text_keys: The text tokens that are read.
         pooled: Whether pooled vectors are read. If neither head nor objective reads them, the
             parameters that only affect pooled vectors are frozen.
-        pooled_texts: Whether pooled vectors of texts are read but not those of images.
+        pooled_texts: Set this instead of `pooled` if only the pooled vectors of texts are read.
         teacher: The decay per step of a teacher, which is a moving average of the towers. With 1,
             the teacher is frozen; with None, there is no teacher.
         token_ids: Whether the token ids of texts are read, which pre-encoded texts do not have.

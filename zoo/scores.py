@@ -1,9 +1,9 @@
 """`Scores`: computes scores for objectives, from the images and texts of all processes.
 
 Shapes: there are W ranks (processes), each with B rows, and K texts per row if there are several.
-Texts are gathered on every rank, which scores its own images against them. Scores of texts against
-images are the same scores, exchanged between ranks, so that images need not be gathered. Only
-objectives that remember images of past batches gather them (`image_columns`).
+Every rank gathers the texts of all ranks, and scores its own images against them. For the scores of
+texts against images, ranks exchange the scores that they have computed, and need not gather images.
+Only objectives that remember images of past batches gather images (`image_columns`).
 """
 
 from collections.abc import Callable, Sequence
@@ -117,9 +117,9 @@ class Scores:
         head: The head, which scores pairs.
         batch: The batch with encoded images and texts.
         mask_same_image: Whether a row's candidates exclude the true texts (captions, units) of
-            those other rows that have the same image.
-        mask_same_text: Whether a row's candidates exclude those true texts of other rows that have
-            the same words as the row's own text.
+            other rows with the same image.
+        mask_same_text: Whether a row's candidates exclude a true text of another row if it has the
+            same words as the row's own text.
         prepared_texts: What the head's `prepare_texts` returned for the batch, if it has already
             been called.
         tokens_in_bf16: Whether text tokens and their gradients are sent between ranks in bf16.
@@ -177,8 +177,8 @@ class Scores:
     def exists(self, rows: Tensor) -> Tensor:
         """Returns which texts exist, in the shape of `rows`.
 
-        For the same tensor `rows`, the result is always the same tensor. If it is given to the
-        method `mean`, the existing texts of all ranks are not counted again.
+        For the same tensor `rows`, the result is always the same tensor. `mean` caches counts by
+        tensor, and therefore counts the existing texts of all ranks only once.
 
         Args:
             rows: Indices into the text bank; -1 is missing.

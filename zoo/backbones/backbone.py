@@ -73,7 +73,8 @@ def _check_group_types(**given: Any) -> None:
 class Backbone(Configurable, nn.Module):
     """An open_clip model: an image tower and a text tower.
 
-    Each tower returns one pooled vector per item and, on request, token vectors.
+    Each tower returns one pooled vector per item and, on request, token vectors. Keys
+    (`zoo.batch.TokenKey`) select the layers from which token vectors are taken.
 
     Args:
         name: The architecture: a name of `zoo ls backbones`, or the path of a JSON file in
@@ -82,9 +83,9 @@ class Backbone(Configurable, nn.Module):
             `hf-hub:USER/NAME`. If None, the weights are random. A file is a checkpoint of zoo, or a
             state dict with open_clip's parameter names. The state dict may be nested, and its names
             may have a prefix. A folder contains a run, or a model of open_clip or Hugging Face. Of
-            a checkpoint, only the backbone is used, with its adapters merged. For a file in another
-            format, set this to a class of `zoo ls published_weights`, and the argument `path` of
-            the class to the file.
+            a checkpoint, only the backbone is used, with its adapters merged. If a file has another
+            format, give a class of `zoo ls published_weights` instead. The argument `path` of the
+            class is then the file.
         activation: The activation function in the towers: `gelu` or `quickgelu`. If None, the one
             that the weights file records is used, or else that of the architecture. Set this if an
             error reports that weights and architecture have different activations, or that the
@@ -324,9 +325,9 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def min_side_for_crops(self) -> int:
-        """How many pixels the shorter side of an image needs so that no square crop is enlarged.
+        """The shorter side, in pixels, that images need so that square crops are not enlarged.
 
-        At this size, a training crop of aspect ratio 3:4 or 4:3 is enlarged by up to about 15 %.
+        Training crops that are not square (3:4 to 4:3) are then enlarged by at most about 15 %.
         """
         least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
         return math.ceil(max(self.image_size) / math.sqrt(least))
@@ -365,8 +366,8 @@ class Backbone(Configurable, nn.Module):
         """Checks that both towers can return the requested tokens.
 
         Args:
-            image_keys: The requested image tokens.
-            text_keys: The requested text tokens.
+            image_keys: Keys of the requested image tokens.
+            text_keys: Keys of the requested text tokens.
 
         Raises:
             ZooError: A tower cannot return tokens; the message names the tower and the tokens.
@@ -381,7 +382,7 @@ class Backbone(Configurable, nn.Module):
         The positions of the remaining tokens would be unknown.
 
         Args:
-            image_keys: The requested image tokens.
+            image_keys: Keys of the requested image tokens.
 
         Raises:
             ZooError: Image tokens are requested, and `augmentation.patch_dropout` is above 0.
@@ -398,7 +399,7 @@ class Backbone(Configurable, nn.Module):
 
         Args:
             images: Transformed images, `[n, 3, H, W]`: normalised, or pixels in uint8.
-            keys: The tokens to return.
+            keys: Keys of the token vectors to return.
 
         Returns:
             Pooled vectors, `[n, D]`, not normalised, and the requested tokens.
@@ -434,12 +435,12 @@ class Backbone(Configurable, nn.Module):
     def encode_texts(self, bank: TextBank, keys: frozenset[TokenKey] = frozenset()) -> Encoded:
         """Encodes the texts of a bank.
 
-        Each text gets as many token vectors as the longest text has after trimming. Masks are true
-        from the first token to the end token, both included.
+        The token vectors of all texts are padded to the same length, which is the trimmed length
+        of the longest text. Masks are true from the first token to the end token, both included.
 
         Args:
             bank: Token ids and lengths of T texts.
-            keys: The tokens to return.
+            keys: Keys of the token vectors to return.
 
         Returns:
             Pooled vectors, `[T, D]`, in the bank's order, and the requested tokens.
@@ -472,7 +473,7 @@ class Backbone(Configurable, nn.Module):
         return GROUPS_ON_GPU if device.type == "cuda" else None
 
     def trimmed_lengths(self, lengths: Tensor) -> Tensor:
-        """Returns the number of tokens to which each text's padding is trimmed, `[T]`.
+        """Returns each text's length in tokens, including the padding that is not trimmed, `[T]`.
 
         Args:
             lengths: The number of tokens of each text without padding, `[T]`.
@@ -517,10 +518,11 @@ class Backbone(Configurable, nn.Module):
         """Freezes the parameters that the requested outputs do not depend on.
 
         Args:
-            image_keys: The requested image tokens.
-            text_keys: The requested text tokens.
+            image_keys: Keys of the requested image tokens.
+            text_keys: Keys of the requested text tokens.
             pooled: Whether pooled vectors are requested.
-            pooled_texts: Whether pooled vectors of texts are requested but not those of images.
+            pooled_texts: Set this instead of `pooled` if only the pooled vectors of texts are
+                requested.
 
         Returns:
             The names of all frozen parameters, including those that `tuning` freezes.

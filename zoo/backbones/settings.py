@@ -171,7 +171,9 @@ class Augmentation(metaclass=RangedType):
 
 @dataclass(frozen=True)
 class Compute(metaclass=RangedType):
-    """How the towers are run, which affects memory and time, and only the last digits of results.
+    """How the towers are run.
+
+    These settings affect memory and time. Results change only in their last digits.
 
     Args:
         chunk: Number of images that the image tower encodes at once. Texts are also encoded in

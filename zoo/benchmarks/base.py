@@ -38,10 +38,11 @@ class Case:
         id: The case's id, unique within the subset.
         group: The group of the case in a macro average over groups, such as its relation or
             attribute pair; None if there are no groups.
-        right_listed_first: Whether the official script lists the right answer first, so that the
-            script's argmax counts a tie as right.
-        argmax: Whether the official script takes the first of the highest scores, with the answers
-            in the same order as here. A tie is then right if the right answer comes first.
+        right_listed_first: Whether the official script lists the right answer before all wrong
+            answers and takes an argmax, so that every tie counts as right.
+        argmax: Whether the official script lists the answers in the order of this case and takes an
+            argmax. A tie then counts as right only if the right answer comes before the wrong
+            answers with the same score.
         query_texts: The queries, if they are texts instead of images. They are compared with
             `texts`.
         prompts: The prompts of each text. The mean of their vectors is compared with the images in
@@ -99,8 +100,8 @@ class Case:
     def is_gallery(self) -> bool:
         """Whether all images are ranked for each text, and all texts for each image.
 
-        Such a case (gallery) is scored on those of its images that exist. This also holds for a
-        case whose protocol sets `by_image`. Any other case is only scored if all its images exist.
+        Such a case is a gallery. Galleries, and cases whose protocol sets `by_image`, are scored
+        without their missing images. All other cases are only scored if all their images exist.
         """
         return isinstance(self.resolved_protocol, Recall)
 
@@ -168,10 +169,11 @@ class Contents:
         missing_subsets: The subsets whose files are missing.
         notes: Notes for the report, such as the tagger and the seed, by the name of the note.
         baselines: Results of text-only baselines, which never see the image, in per cent.
-        uncroppable_images: Images that exist but whose boxes cannot be cropped; set when images are
-            searched.
+        uncroppable_images: Images that exist but whose boxes cannot be cropped. The evaluation
+            fills this in when it searches for images.
         limits: The number of cases to keep, by subset, if the official script only takes the first
-            cases whose images it finds. The other cases are removed when images are searched.
+            cases whose images it finds. The evaluation removes the other cases when it searches for
+            images.
     """
 
     cases: list[Case]

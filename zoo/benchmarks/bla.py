@@ -40,7 +40,8 @@ class BLA(PublishedBenchmark):
 
     The subsets are `ap` (active and passive voice), `co` (coordination) and `rc` (relative
     clauses). An entry of a file has an image, two true captions and two false captions. zoo makes
-    two cases from an entry. Each case has a true and a false caption of the same form. The protocol
+    two cases from an entry. Each case has a true and a false
+    caption of the same type, such as both in passive voice. The protocol
     is `i2t`, and a tie is wrong.
 
     Cases and protocol are those of the CS-CLIP paper (Kargi et al., 2026). The code of BLA's

@@ -51,7 +51,7 @@ class _ColorFoilRow(Struct):
 
 
 class ColorFoil(PublishedBenchmark):
-    """ColorFoil: a caption of COCO, and a foil with other colours, which zoo samples.
+    """ColorFoil: a caption of COCO, and a foil in which zoo replaces the colours at random.
 
     The authors publish a script that samples foils, but no foils. zoo samples foils for the
     captions of COCO's val2017 once, with a seed, and saves them to a file that you can share. To
@@ -67,8 +67,9 @@ class ColorFoil(PublishedBenchmark):
     Args:
         seed: Seed of the replacement colours.
         folder: The folder where zoo saves the foils. By default, your cache folder.
-        files: For subset `colorfoil`, the path of COCO's captions, if it is not the default one, or
-            the path of a file of foils (.jsonl) that another run saved.
+        files: For subset `colorfoil`, the path of COCO's captions (by default,
+            coco/annotations/captions_val2017.json in the data root), or the path of a file of foils
+            (.jsonl) that another run saved.
         subsets: The chosen subsets; None for all.
 
     Examples:

@@ -39,9 +39,8 @@ class ColorSwap(PublishedBenchmark):
     The protocol is `group`, and a tie is wrong. The Parquet files on the Hub include the images. If
     you use the authors' archive, its images have to be next to `test.json`.
 
-    The CS-CLIP paper (Kargi et al., 2026) reports other values for ViT-B/32: 60.7, 72.7 and 45.0 %.
-    They are not comparable with the values in the table, because the paper's protocol uses only one
-    caption or one image per case.
+    The CS-CLIP paper (Kargi et al., 2026) reports other values for ViT-B/32 (60.7, 72.7 and
+    45.0 %), which are not comparable, because they follow another protocol.
 
     Examples:
         Scores that always prefer the first image and the first caption:

@@ -64,8 +64,8 @@ class CounterCurate(PublishedBenchmark):
     images in `countercurate/train_data`.
 
     In `counting`, the right number is always the lower one, so a rule that reads only the texts
-    reaches 100 %. As in the authors' code, an image of `counting` is left out if the file has two
-    questions about the same kind of object in this image. In `left_right` and `up_down`, the
+    reaches 100 %. As in the authors' code, an image of `counting` is left out if the file counts
+    the same kind of object in this image twice. In `left_right` and `up_down`, the
     authors split rows, not photographs, into training and test data. A photograph can therefore be
     in both.
 

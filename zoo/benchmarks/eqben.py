@@ -57,9 +57,9 @@ class EqBen(PublishedBenchmark):
     keeps at most 20,000 cases per subset, as the FSC-CLIP paper does.
 
     Args:
-        max_cases: The maximum number of cases per subset. zoo keeps the cases whose number in the
-            file has the lowest hash. By default, all cases are kept. The FSC-CLIP paper keeps
-            20,000 cases, and does not state which.
+        max_cases: The maximum number of cases per subset. zoo hashes the position of each case in
+            the file, and keeps the cases with the lowest hashes. By default, all cases are kept.
+            The FSC-CLIP paper keeps 20,000 cases, and does not state which.
         files: Paths of annotation files, by subset, if they are not the default ones.
         subsets: The chosen subsets; None for all.
 

@@ -27,8 +27,8 @@ class ImageHalfTruth(ScenePairs):
     contains an additional object that the text does not name. The text of `extra` is true of both
     scenes, and metric `t2i` is how often the first scene is preferred.
 
-    The protocol is `t2i`, and a tie is wrong. CS-CLIP (Kargi et al., 2026) names image-side
-    half-truths as future work. This definition is zoo's, not from a paper.
+    The protocol is `t2i`, and a tie is wrong. The benchmark is by zoo, not from a
+    paper: CS-CLIP (Kargi et al., 2026) only names half-truths with images as future work.
 
     Args:
         folder: The folder written by `zoo scenes image_half_truths`, relative to the working

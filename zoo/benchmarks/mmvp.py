@@ -45,9 +45,9 @@ class MMVP(PublishedBenchmark):
     There are nine visual patterns, such as orientation and quantity, with 15 cases each. Protocol
     `group` reports three metrics. Metric `text` requires that each image chooses its statement.
     Metric `image` requires that each statement chooses its image. Metric `group` requires both. The
-    authors report `image`. As in the authors' script, each statement starts with "a photo of". The
-    script lists the second image first, so the second image wins a tie. zoo expects the images in
-    `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`.
+    authors report `image`. As in the authors' script, each statement starts with "a photo of". If
+    both images have equal scores with a statement, the script chooses the second image. zoo expects
+    the images in `mmvp/MLLM_VLM Images/PATTERN/NUMBER.jpg`.
 
     The published values are from vl_compo. With 15 cases, the 95 % interval of a value extends
     about 20 percentage points to either side. Therefore compare models by their values over all 135

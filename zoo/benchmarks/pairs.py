@@ -21,7 +21,7 @@ CAPTIONS = tuple(sorted(CAPTION_COLUMNS, key="caption".__ne__))
 class Pairs(Benchmark):
     """Custom pairs of caption and foil, from a table with the columns image, caption and foil.
 
-    `FILE` is the path of the table. An optional column subset names the subset of each pair.
+    `FILE` is the path of the table. An optional column `subset` names the subset of each pair.
     Without this column, all pairs form one subset, which is named after the table. The protocol is
     `i2t`, and a tie is wrong.
 

@@ -87,7 +87,7 @@ class Retrieval(Benchmark):
 
     Args:
         source: The captions: coco_karpathy, flickr30k, flickr8k, the path of a caption file, or a
-            reader (`zoo ls readers`). By default, the first three.
+            class that reads captions (`zoo ls readers`). By default, the first three.
         pre_caption: Whether captions are cleaned before they are encoded, as in the code of BLIP
             and ARO: they are lower-cased, each of . ! " ( ) * # : ; ~ becomes a space, and only the
             first 30 words are kept. If captions are cleaned, the results show no published values.

@@ -20,7 +20,8 @@ class ScenePairs(SceneFolder):
     """Two rendered scenes that differ by an exchanged attribute, and a caption of each scene.
 
     In the second scene, two objects of the first scene have exchanged their colours (`color`),
-    sizes (`size`), materials (`material`) or numbers (`quantity`). For example, the captions are "a
+    sizes (`size`) or materials (`material`), or two groups of objects have exchanged their numbers
+    (`quantity`). For example, the captions are "a
     red cube and a blue cone" and "a blue cube and a red cone". Camera, lights, positions and
     rendering noise of both scenes are the same.
 

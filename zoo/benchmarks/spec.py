@@ -43,9 +43,10 @@ class SPEC(PublishedBenchmark):
     wins.
 
     Metric `group` is from CS-CLIP (Kargi et al., 2026), and has protocol `matched_pairs`. The
-    images in one folder show the same object. These images and all of their texts form one case. An
-    image and its text have to choose each other among the images and texts of the case. A tie is
-    wrong. If two images of a case have the same text, this text is right for both images.
+    images in one folder show the same object. These images and all of their texts form one case. In
+    each pair of an image and its text, the two have to choose each other among the images and texts
+    of the case. Each pair counts separately. A tie is wrong. If two images of a case have the same
+    text, this text is right for both images.
 
     The published values are from the authors' notebook. The means over the six subsets are 33.39 %
     (`i2t`) and 30.55 % (`t2i`). zoo expects the images next to the annotations.

@@ -27,7 +27,7 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground, split by why a case is difficult. Subset `plain` has the other 172 cases.
+    """Winoground by the reason why a case is difficult; 172 cases without a reason are `plain`.
 
     A tag names a reason why a case is difficult. Each subset except `plain` has the cases with one
     of the tags. 55 cases have several tags, so they are in several subsets. The cases of `plain`

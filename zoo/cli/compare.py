@@ -132,8 +132,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="names of runs, separated by commas, that are shown but not tested, such as the "
-        "evaluation of the initial weights. These runs are never marked as best",
+        help="names of runs, separated by commas, that are shown without significance tests, "
+        "such as the evaluation of the initial weights. These runs are never marked as best",
     )
     parser.add_argument(
         "--group",
@@ -207,7 +207,7 @@ def parser() -> CommandParser:
         metavar=("X", "Y", "FILE"),
         help="plot two metrics or averages against each other. `--scatter Comp ZS wise_ft.pdf`, "
         "for example, writes a plot of the average ZS (y axis) over the average Comp (x axis) to "
-        "wise_ft.pdf. A line joins the checkpoints of one `zoo merge`",
+        "wise_ft.pdf. A line joins checkpoints that the same `zoo merge` command wrote",
     )
     parser.add_argument(
         "--outcomes",
@@ -216,9 +216,9 @@ def parser() -> CommandParser:
         metavar="N",
         help="for each of the other runs, list at most N answers whose outcome (right or wrong) "
         "differs from that in the first run. With --metrics, only answers of these metrics are "
-        "listed. Answers are sorted by margin, so that close decisions come first. The margin of "
-        "an answer is the right score minus the best wrong score; of the two runs, the larger "
-        "absolute margin counts",
+        "listed. The margin of an answer is the right score minus the best wrong score. An answer "
+        "has a margin in each of the two runs. Answers are sorted by the larger absolute margin, "
+        "so that close decisions come first",
     )
     parser.add_argument(
         "--resamples",

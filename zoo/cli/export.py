@@ -28,7 +28,8 @@ def parser() -> CommandParser:
     parser = CommandParser(
         prog="zoo export",
         description="Export a model for open_clip, Hugging Face or onnxruntime. LoRA adapters are "
-        "merged into the weights. The export also contains the head and a model card.",
+        "merged into the weights. The export also contains the head (cosine, if the recipe sets no "
+        "other) and a model card.",
     )
     parser.add_argument(
         "checkpoint",

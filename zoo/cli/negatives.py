@@ -286,14 +286,14 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--wordnet",
         type=Path,
-        help="the folder of WordNet's database files (default: the folder of NLTK, or else that "
-        "of Debian)",
+        help="the folder of WordNet's database files (default: NLTK's folder, or if it does "
+        "not exist, Debian's)",
     )
     build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="the more frequent a sense of a word is in WordNet's texts, the more often its "
-        "replacements are drawn. By default, senses with many replacements have the most weight",
+        help="draw replacements for a sense of a word more often if this sense is frequent in "
+        "WordNet's texts. By default, senses with many replacements are drawn more often",
     )
     build_parser.add_argument(
         "--min_count",

@@ -96,7 +96,7 @@ def parser() -> CommandParser:
         formatter_class=RawDescriptionHelpFormatter,
         description="Estimate the memory and time of a recipe's training step, without reading "
         "weights or data.\nData loading, the computation of the towers and the communication "
-        "between devices run in parallel,\nso the slowest of the three determines the time of a "
+        "between devices overlap,\nso the slowest of the three determines the time of a "
         "step. The recipe is given by flags of\n`zoo fit`, such as --config.",
     )
     parser.add_argument("--device", required=True, help=f"the device: {', '.join(devices())}")
@@ -144,8 +144,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--samples",
         type=integer_at_least(1),
-        help="rows per epoch (default: five per image of data.expected_images, or one if "
-        "data.captions_per_image is `one`)",
+        help="rows per epoch. By default, five per image, or one if the recipe sets "
+        "data.captions_per_image to `one`. data.expected_images is the number of images",
     )
     return parser
 

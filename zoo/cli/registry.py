@@ -79,7 +79,7 @@ COMMANDS = {
         "zoo data get sugarcrepe,aro --data_root DIR",
     ),
     "bindings": Command(
-        "count attribute-object pairs in captions, to evaluate known and unknown pairs separately",
+        "count attribute-object pairs in training captions, to evaluate unseen pairs separately",
     ),
     "halftruth": Command(
         "evaluate models on half-truths (true texts with a wrong detail added), or create them",

@@ -97,8 +97,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--exclude_from_tests",
         metavar="NAMES",
-        help="names of runs, separated by commas, that are shown but not tested, such as the "
-        "evaluation of the initial weights",
+        help="names of runs, separated by commas, that are shown without significance tests, "
+        "such as the evaluation of the initial weights",
     )
     parser.add_argument(
         "--preset",

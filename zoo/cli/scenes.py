@@ -103,9 +103,9 @@ def parser() -> CommandParser:
     world_bindings.add_argument(
         "--held_out",
         default="red ball,blue ball,red cup,blue cup",
-        help="combinations of colour and object that do not occur in training. Only the scenes of "
-        "the split `unseen_true` show such combinations, and the true captions of these scenes "
-        "name them",
+        help="combinations of colour and object that do not occur in training. The command writes "
+        "three splits. In `unseen_true`, scenes and true captions have such a combination. In "
+        "`unseen_false`, only the false captions have one, and in `seen`, no caption has one",
     )
     image_half_truths = CommandParser(
         description="Render pairs of cartoon scenes that differ in one detail, with one caption "

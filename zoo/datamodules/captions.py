@@ -97,23 +97,23 @@ class CaptionDataModule(Ranged, CaptionData):
             makes one positive per row.
         caption_generator: Draws the caption of each row from the texts of its image, such as
             sentences of long captions (`SubCaptions`). Negatives are made from the drawn text. If
-            no text can be drawn, the row keeps its original caption. With a generator, truncated
-            captions are not counted. If None, each row has its original caption.
+            no text can be drawn, the row keeps its original caption. With a generator, the number
+            of truncated captions is not reported. If None, each row has its original caption.
         negative_images: A file (`negative_images.file`) that names, for each caption, an image that
             does not match the caption.
         joined: Whether each row joins two images into one, with both captions, as in CLIC. Each row
-            then also gets a positive: both captions in reverse order. With `alternate`, only every
-            other step of an epoch joins images, starting with the first step. In the other steps,
-            each row has one image with its caption and no further texts, as in CLIC's public
-            script.
+            then also gets a positive: both captions in reverse order. The value can also be
+            `alternate`, as in CLIC's public script: in an epoch, steps 1, 3, 5 and so on join
+            images. In all other steps, each row has one image with its caption and no further
+            texts.
         source_negatives: Whether each row gets one of the negatives that the captions file contains
             for the row's caption. This negative comes before those of the generators in
             `negatives`.
         units: Draws units and foils from a units file (written by `zoo units extract`).
         hard_images: Whether each row adds a second row with a similar image, as in NegCLIP. The
             captions file names the similar images. The second row has the caption and the negatives
-            of the similar image. For the validation loss, a similar image that has a row of its own
-            is not added.
+            of the similar image. In validation, a similar image is added only if the validation
+            data does not already have a row with this image.
         resample: Whether negatives, positives and units are drawn again in every epoch. Otherwise
             they are drawn once, before the first epoch.
         features: Stores the outputs of frozen towers in a folder (`features.folder`), so that

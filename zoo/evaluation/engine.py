@@ -79,7 +79,8 @@ class Evaluation(Ranged):
 
     Args:
         benchmarks: Names, such as `sugarcrepe` or `pairs:FILE.csv`, or benchmark classes with
-            arguments. `all` runs all benchmarks, and `suite:NAME` those of a preset.
+            arguments. `all` runs all benchmarks that need no custom file. `suite:NAME` runs the
+            benchmarks whose metrics enter the means of the preset NAME.
         data_root: One or several folders of annotations and images. A file is read from the first
             folder that has it.
         out: Folder of results.json and cases.parquet. If None, `zoo validate` writes these files to
@@ -94,8 +95,8 @@ class Evaluation(Ranged):
             expensive to score all pairs. Cosines select the candidates, and the head re-ranks them.
         workers: Number of image-loading processes per device.
         trained_images: Images that the model was trained on, such as `coco:391895`. Results report
-            how many of them occur in benchmarks. `zoo fit` and `zoo validate` replace this setting
-            by the images of the training data.
+            how many of them occur in benchmarks. Set this only in Python: `zoo fit` and `zoo
+            validate` always use the images of the training data.
         overwrite: Whether existing results in `out` may be overwritten.
         upright: Whether the EXIF orientation of custom images is applied. It is never applied to
             images of published benchmarks.
@@ -106,9 +107,9 @@ class Evaluation(Ranged):
             captions, or `training` for the captions that the model was trained on.
         reference_models: Models of `zoo ls models` whose published results are shown next to those
             of this run.
-        exclude_images: Images whose cases are left out of additional metrics: a file with one image
-            per line, a file of captions, `karpathy_train` for train and restval of Karpathy's split
-            of COCO, or `trained` for the images that the model was trained on.
+        exclude_images: Results also report all metrics without the cases of these images: a file
+            with one image per line, a file of captions, `karpathy_train` for train and restval of
+            Karpathy's split of COCO, or `trained` for the images that the model was trained on.
         fast_images: Whether images are decoded and resized by torchvision instead of PIL. This is
             faster, but published results were computed with PIL.
         require: Whether it is an error if a benchmark cannot be run, for example because files are
@@ -205,8 +206,8 @@ class Evaluation(Ranged):
         """Reads the captions that `familiar_with` names, once.
 
         Args:
-            caption_record: What the checkpoint records about its training captions, for
-                `familiar_with: training`; None if it records nothing.
+            caption_record: The record of training captions in the checkpoint, which
+                `familiar_with: training` needs. None if the checkpoint has no such record.
 
         Raises:
             ZooError: The captions are missing or have no bindings, or a benchmark has no case that
@@ -221,8 +222,8 @@ class Evaluation(Ranged):
         """Reads the images that `exclude_images` names, once.
 
         Args:
-            caption_record: What the checkpoint records about its training captions, for
-                `exclude_images: trained`; None if it records nothing.
+            caption_record: The record of training captions in the checkpoint, which
+                `exclude_images: trained` needs. None if the checkpoint has no such record.
 
         Raises:
             ZooError: The list of images is missing, or the model has no record of its images.

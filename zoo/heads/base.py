@@ -46,7 +46,7 @@ class Head(Configurable, nn.Module, ABC):
 
     Attributes:
         scales_cosine: Whether the scale multiplies cosines of the towers' own vectors. Only then
-            can it replace the backbone's scale, for example in an exported model.
+            can the head's scale replace the backbone's, for example in an exported model.
         patch_measure: What `word_patch_scores` returns: `cosine` or `attention`. Report pages show
             this name.
 

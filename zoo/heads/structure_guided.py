@@ -21,7 +21,7 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class StructureGuided(MaxSim):
-    """The highest cosine with a crop, averaged over the phrases of the text and the whole text.
+    """The highest cosine of each phrase with a crop, averaged. The whole text is also a phrase.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 

@@ -30,7 +30,7 @@ POOLING = "visual_proj."  # the pooling's names in FLAIR's files begin with it
 
 
 class TextConditionedPooling(Head):
-    """Cosine of text and image. Attention with the text as query pools the image patches (FLAIR).
+    """Cosine of a text with an image whose patches are pooled by attention; the text is the query.
 
     Args:
         attention_heads: The number of attention heads. It must divide the width of the pooled

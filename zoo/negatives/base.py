@@ -43,5 +43,5 @@ class NegativeGenerator(Configurable, ABC):
         """Checks, before training, that the generator can be used with given captions.
 
         Raises:
-            ZooError: It cannot be used with them.
+            ZooError: The generator cannot be used with these captions.
         """

@@ -18,9 +18,9 @@ class BigramShuffle(NegativeGenerator):
 
     If the number of words is odd, the last word forms no pair. Punctuation moves with the word
     before it, except at the end of the caption. The public code separates all tokens by spaces ("do
-    n't") and moves full stops, which makes the negative recognisable. If the order leaves the
-    caption unchanged, it is drawn again, up to ten times, as published. A caption of fewer than
-    three words has no negative.
+    n't") and moves full stops, which makes the negative recognisable. If the new order leaves
+    the caption unchanged, another order is drawn, up to ten times, as published. A caption of fewer
+    than three words has no negative.
     """
 
     name = "bigram_shuffle"

@@ -18,8 +18,8 @@ class EntityFoilInPlace(NegativeGenerator):
     """The caption with one entity replaced by its foil (a wrong version) from a units file.
 
     All entities that have foils and appear verbatim in the caption are equally likely, as are the
-    foils of an entity. The foil takes the case of the entity. An "a" or "an" before it is
-    corrected, or left out before a plural or a mass noun ("chopsticks"). If a man becomes a woman,
+    foils of an entity. The foil takes the case of the entity. A preceding "a" or "an" is corrected,
+    or left out before a plural or a mass noun ("chopsticks"). If a man becomes a woman,
     or the reverse, the caption's pronouns follow, unless they may mean someone else. A caption
     without units, or whose foils do not fit, has no negative.
     """

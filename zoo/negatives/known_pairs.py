@@ -12,15 +12,15 @@ from zoo.units.record import UnitRecord
 
 
 class KnownPairs(NegativeGenerator):
-    """Negatives of another generator, filtered: all their word pairs occur in given captions.
+    """Those negatives of another generator whose word pairs all occur in given captions.
 
     A pair is two consecutive words; other words are not compared. A swap may create a pair, such as
     `green cow`, that describes no training image. A model then learns that the pair is false.
 
     Args:
         generator: The other generator.
-        captions: The reader of the given captions, usually the training data. All pairs of
-            consecutive words of a negative must occur in these captions.
+        captions: The given captions, usually those of the training data: a reader (`zoo ls
+            readers`). All pairs of consecutive words of a negative must occur in these captions.
         draws: The maximum number of negatives drawn per caption. If all of them contain a pair that
             does not occur in the given captions, the caption has no negative.
     """

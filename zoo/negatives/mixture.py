@@ -13,8 +13,8 @@ from zoo.units.record import UnitRecord
 class SwapOrFoil(NegativeGenerator):
     """A negative of one of two generators; the generator is drawn for each negative.
 
-    CS-CLIP's paper mentions a swap probability without a definition. In its public code, it is the
-    probability that the negative is a swap, and it is 1.
+    CS-CLIP's paper mentions a swap probability without a definition. In the public code, this is
+    the probability that the negative is a swap, and its value is 1.
 
     Args:
         swap: The first generator. By default, `NegCLIPSwap`.

@@ -34,7 +34,7 @@ class Replace(NegativeGenerator):
 
     For every word that can be changed, up to two alternatives are drawn by weight, without
     replacement. One of all these alternatives is used, so that every word is about equally likely.
-    The new word takes the form and the case of the old one. An "a" or "an" before it is corrected.
+    The new word takes the form and the case of the old one. A preceding "a" or "an" is corrected.
 
     Args:
         table: The table of replacement words, which `zoo negatives build` writes.
@@ -42,9 +42,9 @@ class Replace(NegativeGenerator):
             negative. The default is the published value.
         max_unknown: The maximum share, from 0 to 1, of words that are missing from the table. If
             the share is higher, the command stops with an error before it makes negatives. The
-            share is computed over the replaceable nouns, adjectives and verbs of up to 2,000
-            captions. Words are missing, for example, if the table was built from other captions.
-            Missing words are never replaced.
+            share is computed over the nouns, adjectives and verbs that may be replaced, in up to
+            2,000 captions. Words are missing, for example, if the table was built from other
+            captions. Missing words are never replaced.
         tagger: The tagger with which the table was built. By default, its name is read from the
             table. This works only for taggers of zoo.
 

@@ -37,8 +37,8 @@ class CECLIP(Objective):
 
     The public code has had three versions of the contrast. This class follows the version of
     February 2024, in which the right answer for each caption is its image. In the newest version,
-    images are not among the answers. The target of all captions of a batch is one and the same
-    wrong text, which looks like a mistake.
+    images are not among the answers, and all captions of a batch have the same wrong text as their
+    target. This looks like a mistake.
 
     Args:
         lambda_imc: Weight of the contrast of captions with negatives (intra-modal contrast, L_IMC).

@@ -32,7 +32,7 @@ class CLIC(Objective):
 
     Args:
         lambda_cont: Weight of CLIP's loss over the captions.
-        lambda_sneg: Weight of the choice between each caption and the image's negatives.
+        lambda_sneg: Weight of the loss in which an image chooses between a caption and negatives.
         lambda_uni: Weight of the squared distance between the vectors of the first two captions.
 
     Examples:
@@ -60,7 +60,7 @@ class CLIC(Objective):
         return Needs(negatives=True, positives=True, pooled_texts=True)
 
     def forward(self, batch: Batch, scores: Scores) -> Loss:
-        """Computes the loss; for a batch of single images, CLIP's. See `Objective.forward`."""
+        """Computes the loss, or CLIP's loss for single images; see `Objective.forward`."""
         if batch.single:
             total = clip_loss(batch, scores)
             zero = total.new_zeros(())
@@ -89,7 +89,7 @@ class CLIC(Objective):
         return (scores.mean(image_to_text, valid) + scores.mean(text_to_image, valid)) / 2
 
     def own_negatives_loss(self, texts: Tensor, batch: Batch, scores: Scores) -> Tensor:
-        """Computes the loss of the choice of each image between one caption and the negatives.
+        """Computes the loss of images that choose between one caption and their negatives.
 
         Args:
             texts: The captions, as indices into the text bank, `[B]`; -1 is missing.

@@ -29,8 +29,9 @@ from zoo.support.ranges import NonNegativeNumber
 class CSCLIP(Objective):
     """NegCLIP's loss, plus a contrast of each unit with its foil and with units of other images.
 
-    The unit loss is the mean over k of the loss over the k-th units of all rows. A row without a
-    k-th unit is left out of this loss, but its image remains a candidate.
+    The first units of all rows give one loss, the second units of all rows another loss, and so on.
+    The unit loss is the mean of these losses. A row without a k-th unit is left out of the k-th
+    loss, but its image remains a candidate.
 
     Args:
         lambda_u: Weight of the unit loss (Eq. 6). The paper's Table 3 has values from 0.1 to 1.

@@ -33,10 +33,11 @@ class DAC(Objective):
     an image if one of its units does.
 
     Args:
-        lambda_neg: Weight of the choice of each image between its caption and the caption's
-            negatives.
+        lambda_neg: Weight of the loss in which each image chooses between its caption and the
+            caption's negatives.
         lambda_bag: Weight of the contrast of each image's bag with other bags.
-        lambda_foils: Weight of the choice of each image between its bag and the foils of its units.
+        lambda_foils: Weight of the loss in which each image chooses between its bag and the foils
+            of its units.
         global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
             loss), as in the public code on one device. If False, CLIP's loss takes the place of
             NegCLIP's, as in the public code on several devices.

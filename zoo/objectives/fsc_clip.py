@@ -56,7 +56,7 @@ class FSCCLIP(Objective):
             `minmax` (Eq. 6), `minmax_sparse` (as `minmax`, but values under 1 / number of patches
             are set to 0) or `softmax` (appendix B.1). Equal similarities give equal weights.
         detach_map: Whether gradients stop at the attention weights, as in the public code. The
-            paper does not specify it.
+            paper does not specify this.
         rows: The rows over which the focal losses are averaged: those with a `negative`, as in the
             public code, or `all`, as in Eq. 4.
         layer: The block whose tokens the local loss reads; -1 is the last.

@@ -28,10 +28,11 @@ TOKENS = TokenKey(project=False)
 class READCLIP(Objective):
     """NegCLIP's loss, plus terms that align captions with paraphrases and reconstruct paraphrases.
 
-    The paraphrases of a caption are its positives. Both added terms are means over k of a loss over
-    the k-th paraphrases of all rows. A row without a k-th paraphrase is left out of this loss, but
-    its caption remains a candidate. The reconstruction is off by default, since it downloads a
-    language model. This model is frozen and not part of checkpoints.
+    The paraphrases of a caption are its positives. For both added terms, the first paraphrases of
+    all rows give one loss, the second paraphrases another loss, and so on. The term is the mean of
+    these losses. A row without a k-th paraphrase is left out of the k-th loss, but its caption
+    remains a candidate. The reconstruction is off by default, since it downloads a language model.
+    This model is frozen and not part of checkpoints.
 
     Args:
         lambda_align: Weight of the alignment.

@@ -24,16 +24,16 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class TSVLC(Objective):
-    """NegCLIP's loss; each image also chooses between its caption and the caption's own negatives.
+    """NegCLIP's loss, plus a loss whose only candidates are the image's caption and its negatives.
 
     Optionally, images and captions are also contrasted with positives (further true texts). The
     published models were trained without positives, which is the default.
 
     Args:
-        lambda_neg: Weight of the choice of each image between its caption and the caption's
-            negatives.
-        lambda_pos: Weight of the contrast of images and captions with positives; 1 in the public
-            code if it is used with positives. At 0, no positives are needed.
+        lambda_neg: Weight of the loss in which each image chooses between its caption and the
+            caption's negatives.
+        lambda_pos: Weight of the contrast of images and captions with positives. The public code
+            uses 1 when it trains with positives. At 0, no positives are needed.
         global_negatives: Whether images also choose among the negatives of all captions (NegCLIP's
             loss), as in the public code on one device. If False, CLIP's loss takes the place of
             NegCLIP's, as in the public code on several devices.

@@ -97,8 +97,8 @@ class Segments(Configurable, ABC):
         """Returns the distinct phrases of a text, followed by the text itself.
 
         Raises:
-            ZooError: A phrase is blank or not a string. A subclass that reads units files also
-                raises it for a text that is missing there.
+            ZooError: A phrase is blank or not a string, or a subclass that reads units files does
+                not find the text in them.
         """
         results = list(self.phrases(text))
         for phrase in results:
@@ -110,5 +110,5 @@ class Segments(Configurable, ABC):
         return (*dict.fromkeys(phrase for phrase in results if phrase != text), text)
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the segments in results; by default, the class name."""
+        """Returns a description of the segments for results: by default, only the class name."""
         return {"maker": type(self).__name__}

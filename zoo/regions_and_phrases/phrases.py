@@ -43,7 +43,7 @@ class Chunks(Segments):
         return [text[start:end] for start, end in spans]
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the segments in results, with the tagger."""
+        """Returns the description of the segments for results, with the tagger."""
         return {**super().describe(), **self._tagger.describe()}
 
 
@@ -54,8 +54,9 @@ class Coarse(Segments):
 
     Args:
         units: One or several units files, in which texts are looked up.
-        extractor: The extractor for texts that no units file contains. If None, such a text is an
-            error if `units` is given; without `units`, `RuleExtractor` is used.
+        extractor: The extractor for texts that no units file contains. If `extractor` and `units`
+            are both None, `RuleExtractor` is used. If only `extractor` is None, such a text is an
+            error.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Coarse(Segments):
         return self._extractor.extract(text, text, "")
 
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the segments in results, with units files and extractor."""
+        """Returns the description of the segments for results, with units files and extractor."""
         extractor = self._extractor.describe() if self._extractor else {}
         return {**super().describe(), **({"units": self.files} if self.files else {}), **extractor}
 
@@ -112,8 +113,9 @@ class Fine(Coarse):
 
     Args:
         units: One or several units files, in which texts are looked up.
-        extractor: The extractor for texts that no units file contains. If None, such a text is an
-            error if `units` is given; without `units`, `RuleExtractor` is used.
+        extractor: The extractor for texts that no units file contains. If `extractor` and `units`
+            are both None, `RuleExtractor` is used. If only `extractor` is None, such a text is an
+            error.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:
@@ -129,8 +131,9 @@ class Triplets(Coarse):
 
     Args:
         units: One or several units files, in which texts are looked up.
-        extractor: The extractor for texts that no units file contains. If None, such a text is an
-            error if `units` is given; without `units`, `RuleExtractor` is used.
+        extractor: The extractor for texts that no units file contains. If `extractor` and `units`
+            are both None, `RuleExtractor` is used. If only `extractor` is None, such a text is an
+            error.
     """
 
     def segments_of(self, record: UnitRecord) -> list[str]:

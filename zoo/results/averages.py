@@ -43,8 +43,8 @@ class Mean:
         members: The metrics and means that are averaged.
         weighting: 'equal' weights all members equally, 'cases' by their numbers of cases (scored or
             not), and 'members' by the numbers of their own members.
-        partial: Whether the mean is computed from the available members if others are missing.
-            Otherwise, it is not reported.
+        partial: Whether the mean is computed from the available members if others are missing. If
+            False, a mean with a missing member is not reported.
     """
 
     name: str

@@ -50,11 +50,11 @@ class MacroAverage:
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules for which answers count as right, and for macro averages.
+    """Rules that decide whether an answer is right, and definitions of macro averages.
 
     Attributes:
-        official_ties: Whether a tie counts as right if the benchmark's official script counts it as
-            right. Otherwise, every tie counts as wrong.
+        official_ties: Whether a tie counts as in the benchmark's official script. If False, every
+            tie counts as wrong.
         drop_identical: Whether wrong texts that equal the right text are dropped.
         macros: Macro averages by benchmark and subset; the subset '*' matches any subset.
     """

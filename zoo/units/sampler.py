@@ -25,25 +25,26 @@ class UnitSampler(Configurable):
 
     Args:
         file: A units file, or a folder of units files.
-        n_units: The number of units drawn per caption (N_u of the paper).
+        n_units: The number of units drawn per caption (N_u in CS-CLIP's paper).
         p_rel: The probability that a draw prefers a relation to an entity. With the default,
-            entities are drawn only if no relation with a foil is available (Table 16).
-        max_conjunction: The maximum number of entities joined by "and" into one unit (K of the
-            paper).
-        with_replacement: Whether a unit can be drawn again for the same caption, as in the public
-            code; the paper does not specify this. If False, each unit is drawn at most once per
-            caption. If a caption has only one relation, for example, the second draw then gives an
-            entity. If no unit is left, a draw gives nothing.
+            entities are drawn only if no relation with a foil is available (CS-CLIP, Table 16).
+        max_conjunction: The maximum number of entities joined by "and" into one unit (K in
+            CS-CLIP's paper).
+        with_replacement: Whether a unit can be drawn again for the same caption. CS-CLIP's public
+            code does this; the paper does not specify it. If False, each unit is drawn at most once
+            per caption. If a caption has only one relation, for example, the second draw then gives
+            an entity. If no unit is left, a draw gives nothing.
         shuffle_conjunction_independently: Whether the order of joined entities is drawn
-            independently for the unit and for its foil, as in the public code. Half of these foils
-            then also differ from the unit in order, so that they are no longer minimal edits.
+            independently for the unit and for its foil, as in CS-CLIP's public code. Half of these
+            foils then also differ from the unit in order, and are no longer minimal edits.
         edits: The kinds of edits whose foils are used, such as `argument_swap` (exchanged subject
             and object). By default, all.
         conjunction_share: The probability that a drawn entity is joined with other entities of the
             caption, if there are any.
         swap_share: The probability that the foil of a relation exchanges subject and object (share
-            of swaps in Table 16). If the units file has no such foil, zoo makes it, unless the
-            predicate is symmetric ("next to"). By default, all kinds of edits are equally likely.
+            of swaps in CS-CLIP, Table 16). If the units file has no such foil, zoo makes it, unless
+            the predicate is symmetric ("next to"). By default, all kinds of edits are equally
+            likely.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class UnitSampler(Configurable):
         """Returns the records of the units file by caption id; they are read once and cached.
 
         Raises:
-            ZooError: The file is invalid or has no units, or one of `edits` has no foil in it.
+            ZooError: The file is invalid, has no units, or has no foil of a kind in `edits`.
         """
         return self._records
 
@@ -109,9 +110,10 @@ class UnitSampler(Configurable):
             rng: The random state.
 
         Returns:
-            The results of `n_units` draws. A result is (unit, foil), or (unit, None) if no unit
-            with a foil is left, or None if no unit is left. In a foil, the relation or one of the
-            joined entities is changed. No unit is drawn twice, unless `with_replacement` is set.
+            The results of `n_units` draws, each (unit, foil). If no unit with a foil is left, a
+            result is (unit, None). If no unit is left, it is None. In a foil, the relation or one
+            of the joined entities is changed. No unit is drawn twice, unless `with_replacement` is
+            set.
         """
         used: set[str] = set()
         pairs: list[UnitAndFoil | None] = []

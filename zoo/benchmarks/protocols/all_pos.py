@@ -14,8 +14,8 @@ from zoo.benchmarks.protocols.image_to_text import ImageToText
 class AllPositives(ImageToText):
     """Every right text of an image has to score above every wrong text, as in `i2t`.
 
-    The metric is `i2t`. Only the chance level differs from protocol `i2t`, because an image has
-    several right texts.
+    The rule and the metric are those of `i2t`. The chance level differs, because it takes into
+    account that an image has several right texts.
     """
 
     name = "all_pos"

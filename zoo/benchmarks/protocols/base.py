@@ -77,9 +77,10 @@ class Outcome(Query):
     """A query and its answer.
 
     Attributes:
-        scores: The compared scores. A recall stores only two: the highest score of a right answer
-            and that of a wrong answer. A score is minus infinity if the short list of a slow head
-            has no such answer.
+        scores: The compared scores. A query of a recall stores only two scores: the highest score
+            of a right answer and the highest score of a wrong answer. A slow head scores only a
+            short list of answers. If this list has no right (or no wrong) answer, the corresponding
+            score is minus infinity.
         right: Whether the answer is right by the strict rule, `>`.
         tie: Whether the answer is wrong by the rule `>`, but would be right by the rule `>=`.
         value: The grade of an answer from 0 to 1, such as an average precision. None if answers are
@@ -104,14 +105,14 @@ class Protocol(Configurable, ABC):
     Attributes:
         name: Short name of the protocol.
         drops_identical: Whether texts that are identical to the right one can be dropped, as in the
-            preset `strict`. This is possible if each outcome compares the texts of one image, or of
-            one query text, by `right_above_wrong`.
+            preset `strict`. This requires that each query compares texts with one image or with
+            query texts, and is judged by `right_above_wrong`.
         by_image: Whether each image is a separate query among all texts of the case. If so, the
             case is scored on those of its images that exist.
         frames: Number of consecutive images of a gallery that form one video; 1 if images are not
             frames.
         has_interval: Whether a confidence interval of the metric can be computed from the variance
-            of the answers. It cannot if one answer is a value over all images.
+            of the answers. False if each answer is a value over all images.
         lower_is_better: Names of the metrics whose lower values are better.
     """
 
@@ -160,7 +161,7 @@ class Protocol(Configurable, ABC):
             match: For each query, which of its scores belong to right answers.
 
         Returns:
-            Whether each answer is right, `[q]`. None (the default) if `judge` decides that.
+            Whether each answer is right, `[q]`. None (the default) keeps the results of `judge`.
         """
         return None
 

@@ -19,8 +19,8 @@ class PairsAndSet(Protocol):
     """Both images of a pair (`pair`) or all images of the case (`set`) have to choose their texts.
 
     The first two images of a case are a pair, then the next two, and so on. Each image chooses only
-    among the texts that the case lists for this image. The list begins with the texts of the first
-    image. The same number of texts of the second image follows, and so on.
+    among its own options, which all have the same number. In the texts of the case, the options of
+    the first image come first, then those of the second image, and so on.
     """
 
     name = "pairs_and_set"

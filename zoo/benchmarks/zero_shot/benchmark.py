@@ -27,8 +27,9 @@ _PROMPTS = Subset("prompts", (PROMPTS,), None, "")
 class ZeroShot(PublishedSets):
     """Zero-shot classification on published data sets.
 
-    Each image chooses among the classes (protocol `classify`). If an image can have several
-    classes, the protocol is `map_11`. With preset `official`, the first of equal scores wins.
+    Each image chooses among the classes (protocol `classify`). With preset `official`, the first of
+    equal scores wins. In voc2007_multilabel, an image can have several classes, so each class
+    instead ranks all images, and the metric is a mean average precision (protocol `map_11`).
 
     A class has several prompts: its name in several templates. As in open_clip, the vectors of the
     prompts are normalized, averaged and normalized again. This needs a head that computes one

@@ -14,8 +14,9 @@ from zoo.errors import ZooError
 class ZeroShotFolder(Benchmark):
     """Zero-shot classification of custom images.
 
-    Each image chooses among the classes (protocol `classify`). If an image can have several
-    classes, the protocol is `map_11`. The subset has the name of the folder.
+    Each image chooses among the classes (protocol `classify`). If the data set has several classes
+    per image, each class instead ranks all images, and the metric is a mean average precision
+    (protocol `map_11`). The subset has the name of the folder.
 
     `FOLDER` has one of three formats: one folder of images per class, tar files in the format of
     CLIP_benchmark, or a Hugging Face data set with a column of type `ClassLabel` (`test*.parquet`,

@@ -25,7 +25,8 @@ def load_pair_scorer(
             default, both are ignored.
 
     Raises:
-        ZooError: The class does not have one of the arguments, or the model cannot be loaded.
+        ZooError: `source` sets an argument that its class does not have, or the model cannot be
+            loaded.
     """
     kind: type[PairScorer] = getattr(pair_scorers, source.scorer)
     for name in source.arguments:

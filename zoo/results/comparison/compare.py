@@ -61,10 +61,10 @@ def compare(
             empty.
         resamples: Number of resamples of images for each confidence interval.
         seed: Seed of the resamples.
-        excluded_from_tests: Names of runs or groups that are shown, but excluded from the tests and
-            from the choice of the best, such as the weights that the others start from.
-        trust_code: Whether to import protocols that results name but that are neither part of zoo
-            nor of an installed package. Importing them runs their code.
+        excluded_from_tests: Names of runs or groups that are only shown: they are not tested, and
+            cannot be the best. An example is the model before training.
+        trust_code: Whether to import protocols that are named in results and are neither part of
+            zoo nor of an installed package. Importing them runs their code.
 
     Raises:
         ZooError: There are fewer than two runs to test, a run cannot be read, the runs have no case

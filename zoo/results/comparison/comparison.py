@@ -82,9 +82,9 @@ class Comparison:
 
     @property
     def has_right_only_counts(self) -> bool:
-        """Whether tests report how many queries only one of the two runs has right.
+        """Whether each test of two runs reports how many queries only one of them has right.
 
-        If runs are grouped by seed, they do not.
+        This is false if runs are grouped by seed.
         """
         seeds = max((value.seeds for line in self.lines for value in line.values), default=1)
         tests = (test for line in self.lines for test in line.tests_against_first())

@@ -90,12 +90,12 @@ class _PresetContent(Struct, forbid_unknown_fields=True):
 
 
 class Preset(Configurable, ABC):
-    """Base class of presets: rules for which answers count as right, and definitions of means.
+    """Base class of presets: rules that decide whether an answer is right, and means to compute.
 
     Attributes:
         name: Unique name in results.
         description: Description in the report.
-        rules: Rules for which answers count as right.
+        rules: Rules that decide whether an answer is right.
         means: Means to compute.
         benchmark_arguments: Arguments of the benchmarks that `suite:NAME` runs, by benchmark name.
     """
@@ -166,13 +166,13 @@ class CSCLIPTable11(_ShippedFile, PresetFile):
 
 
 class CSCLIPAblations(_ShippedFile, PresetFile):
-    """Computes the nine columns of the ablation tables of CS-CLIP (2, 3, 4, 16 and 17)."""
+    """Computes the nine columns of CS-CLIP's ablation tables (Tables 2, 3, 4, 16 and 17)."""
 
     name = "cs_clip_ablations"
 
 
 class FSCCLIP(_ShippedFile, PresetFile):
-    """Computes the averages of the tables of FSC-CLIP."""
+    """Computes the averages that the tables of FSC-CLIP report."""
 
     name = "fsc_clip"
 
@@ -184,7 +184,7 @@ class Capabilities(_ShippedFile, PresetFile):
 
 
 class RoleOfInference(_ShippedFile, PresetFile):
-    """Computes the averages of the tables of "The Role of Inference" (Miranda et al., 2026)."""
+    """Computes the averages in the tables of "The Role of Inference" (Miranda et al., 2026)."""
 
     name = "role_of_inference"
 

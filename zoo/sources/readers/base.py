@@ -56,7 +56,7 @@ class Reader(Configurable, ABC):
 
     @property
     def negatives_hint(self) -> str:
-        """Advice on how to add negatives to the files; empty if the format has no negatives.
+        """Advice on how to add negatives to the files; empty if the format cannot have any.
 
         An error message gives this advice if the files have no negatives.
         """

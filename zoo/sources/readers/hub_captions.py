@@ -16,7 +16,8 @@ from zoo.support.text_files import strip_caption
 class HubCaptions(Reader):
     """A data set of the Hugging Face Hub whose rows have an image and one or more captions.
 
-    The library `datasets` downloads it once into Arrow files, from which images are read directly.
+    The data set is downloaded once, by the library `datasets`. Images are read directly from the
+    resulting Arrow files.
     A row with a list of captions yields one sample per caption.
 
     Args:

@@ -117,9 +117,9 @@ class PUGSpare(Reader):
     """PUG:SPARE's images of two animals; the negative is the caption with swapped colours.
 
     A binding is an animal and its colour. As in BindSplit (Peng et al., 2026), the nine bindings of
-    3 random colours and 3 random animals are held out of training: `train` has no caption that
-    contains one, and no caption whose swap contains one. In the other splits, training contains
-    both bindings of a caption (`seen`), one of them (`partial`) or none (`unseen`).
+    3 random colours and 3 random animals are held out of training: in `train`, no caption and no
+    negative contains one of them. The other splits differ in how many of a caption's two bindings
+    occur in training: both (`seen`), one (`partial`) or none (`unseen`).
 
     Args:
         file: PUG_SPARE.csv, next to the folders of its images.

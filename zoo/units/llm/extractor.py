@@ -35,9 +35,9 @@ EntriesByQuestion = dict[tuple[str, str], JournalEntry]
 class LanguageModelExtractor(UnitExtractor):
     """Base class of extractors that prompt a language model, as in CS-CLIP, Appendix B.
 
-    The first stage asks for a caption's entities and relations, the second for the foils of an
-    entity, the third for those of a relation. `concurrency` captions are processed at a time. The
-    questions of a caption are asked one after another, and no caption waits for another. Answers
+    The first stage asks for a caption's entities and relations, the second stage for the foils of
+    an entity, and the third stage for the foils of a relation. Up to `concurrency` captions are
+    processed at the same time. The questions of one caption are asked one after another. Answers
     are stored in a journal as they arrive.
 
     Args:

@@ -28,9 +28,9 @@ from zoo.units.rules.phrases.phrase import Phrase
 class RuleExtractor(UnitExtractor):
     """Finds units and makes their foils by rules, with a tagger and word lists.
 
-    Entities are noun phrases without determiners. Relations connect two of them: NP VP NP, NP VP PP
-    NP and NP PP NP. Verbs take their -ing form ("man riding horse"). Foils pass the filters of
-    CS-CLIP, Appendix B.6.
+    Entities are noun phrases (NP) without determiners. A relation connects two entities by a
+    verb phrase (VP), a preposition (PP) or both: NP VP NP, NP PP NP or NP VP PP NP. Verbs take
+    their -ing form ("man riding horse"). Foils pass the filters of CS-CLIP, Appendix B.6.
 
     Args:
         seed: The random seed of the foils.
