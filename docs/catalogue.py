@@ -498,7 +498,7 @@ def fit_and_validate() -> str:
     """Returns the page of the most frequent flags of `zoo fit` and `zoo validate`."""
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
     listing = table("flag | value | command | meaning", rows)
-    sections = [FIT_INTRO, command_terms(listing), listing]
+    sections = [FIT_INTRO, command_terms(FIT_INTRO + listing), listing]
     return page("`zoo fit` and `zoo validate`", "the flags of these commands", *sections)
 
 
@@ -509,7 +509,7 @@ def settings(title: str, prefixes: dict[str, str]) -> str:
     for prefix, path in prefixes.items():
         flag = f"--{prefix.partition(',')[0]}."
         sections += [f"## {prefix}", argument_table(import_path(path), flag)]
-    terms = command_terms("\n".join(sections))
+    terms = command_terms("\n".join([SETTINGS_INTRO, *sections]))
     return page(title, "the classes of the settings", SETTINGS_INTRO, terms, *sections)
 
 

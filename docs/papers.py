@@ -20,7 +20,7 @@ terms:
 - *Smallest form*: we ran all steps of the study in a quick test. Random weights (`zoo-tiny`)
   replace the paper's models, and 980 photographs of Flickr8k replace the paper's training data.
   Training has 3 steps of 8 captions, and one seed if not stated otherwise.
-- `small_flickr8k`: we ran the command with this name, which is listed below the table. It trains a
+- `small_flickr8k`: we ran the command below the table whose study has this name. It trains a
   model of 5 million parameters on Flickr8k with CLIP's loss, and then fine-tunes this model with
   each method for 150 steps of 32 captions.
 

@@ -270,7 +270,7 @@ def test_only_results_of_a_gpu_fill_the_table_of_the_page() -> None:
 
     def outcomes(results: dict[str, Any] | None) -> dict[str, str]:
         lines = report.device_table(results).splitlines()[2:]
-        rows = (line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines)
+        rows = (line.removeprefix("|").removesuffix("|").split("|") for line in lines)
         return {what: outcome for what, _, outcome in rows}
 
     found = outcomes(about)

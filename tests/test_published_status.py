@@ -19,6 +19,6 @@ def test_a_row_says_how_many_values_were_reproduced_on_which_device(tmp_path: Pa
     (tmp_path / "trained_as_published.json").write_text(json.dumps(found))
     trained = "trained by `zoo study trained_as_published`"
     table = SCRIPT["status_table"](tmp_path)
-    assert f"| NegCLIP | {trained} | NVIDIA H100 | 2 of 3 within 2 points |" in table
-    assert f"| CS-CLIP | {trained} |  | not run |" in table
-    assert "| NegCLIP | `negclip` |  | not run |" in table
+    assert f"|NegCLIP|{trained}|NVIDIA H100|2 of 3 within 2 points|" in table
+    assert f"|CS-CLIP|{trained}||not run|" in table
+    assert "|NegCLIP|`negclip`||not run|" in table

@@ -248,12 +248,13 @@ class Model:
             texts: One or several texts.
 
         Returns:
-            For each text: its tokens, the cosine of each token with each patch (for `CrossModal`,
-            the attention of each token to each patch), and the image as the model sees it.
+            For each text: its tokens, the cosine of each token with each patch (for the head
+            `CrossModal`, the attention of each token to each patch), and the image as the model
+            sees it.
 
         Raises:
-            ZooError: An item is not an image or not a text, the head (unlike `MaxSim`) does not
-                compare text tokens with patches, or the patches do not form a grid.
+            ZooError: An item is not an image or not a text, the patches do not form a grid, or the
+                head does not compare text tokens with patches, as `MaxSim` would.
         """
         (picture,) = list_images(image)
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))

@@ -241,7 +241,7 @@ def device_table(results: dict[str, Any] | None) -> str:
     if results is not None and (results["dry run"] or results["device type"] != "cuda"):
         results = None
     rows = [] if results is None else results["rows"]
-    lines = ["| check | test on CPUs | on GPUs |", "|---|---|---|"]
+    lines = ["|check|test on CPUs|on GPUs|", "|---|---|---|"]
     for claim in CLAIMS:
         chosen = [row for row in rows if claim.covers(row["row"])]
         cells = [
@@ -249,7 +249,7 @@ def device_table(results: dict[str, Any] | None) -> str:
             f"`{claim.test}`" if claim.test else "",
             outcome(results, chosen),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"|{'|'.join(cells)}|")
     return "\n".join(lines) + "\n"
 
 

@@ -55,7 +55,7 @@ def status_table(results: Path) -> str:
     Args:
         results: The folder of results.
     """
-    lines = ["| model | weights | device | published values reproduced |", "|---|---|---|---|"]
+    lines = ["|model|weights|device|published values reproduced|", "|---|---|---|---|"]
     for name in STUDIES:
         file = results / f"{name}.json"
         found = json.loads(file.read_text("utf-8")) if file.is_file() else None
@@ -65,7 +65,7 @@ def status_table(results: Path) -> str:
             if name == STUDIES[1] and not trained:
                 continue
             weights = f"trained by `zoo study {name}`" if trained else f"`{model}`"
-            lines.append(f"| {row} | {weights} | {' | '.join(outcome(found, row))} |")
+            lines.append(f"|{row}|{weights}|{'|'.join(outcome(found, row))}|")
     return "\n".join(lines) + "\n"
 
 

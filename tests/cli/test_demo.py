@@ -59,10 +59,10 @@ def test_a_verdict_names_the_measures_whose_interval_excludes_zero() -> None:
         "CS-CLIP": {"swaps": Difference(0, -2, 2)},
     }
     assert verdicts(found) == [
-        "NegCLIP against CLIP tuned for as many steps: "
+        "NegCLIP compared with CLIP, both after tuning: "
         "R@1 -10.0 points (95 % interval -14.5 to -6.0); "
         "no significant difference in the other rows.",
-        "CS-CLIP against CLIP tuned for as many steps: no significant difference in any row.",
+        "CS-CLIP compared with CLIP, both after tuning: no significant difference in any row.",
     ]
 
 

@@ -68,5 +68,5 @@ def test_the_study_fetches_from_a_server_measures_and_fills_the_status_table(
     Path("results").mkdir()
     Path("work/published.json").rename("results/published.json")
     table = runpy.run_path(str(SCRIPT))["status_table"](Path("results"))
-    row = next(line for line in table.splitlines() if line.startswith("| NegCLIP | `negclip`"))
-    assert f"| {within} of {total} within" in row
+    row = next(line for line in table.splitlines() if line.startswith("|NegCLIP|`negclip`"))
+    assert f"|{within} of {total} within" in row

@@ -281,7 +281,7 @@ class Backbone(Configurable, nn.Module):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, built on first use. Token ids can be encoded without it.
+        """The tokenizer, built on first use. The text tower can also encode token ids directly.
 
         Raises:
             ZooError: The tokenizer cannot be loaded, or has more ids than the text tower.
@@ -325,9 +325,9 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def min_side_for_crops(self) -> int:
-        """The shorter side, in pixels, that images need so that square crops are not enlarged.
+        """The shorter side, in pixels, from which no square training crop is enlarged.
 
-        Training crops that are not square (3:4 to 4:3) are then enlarged by at most about 15 %.
+        At this size, crops with other shapes (3:4 to 4:3) are enlarged by at most about 15 %.
         """
         least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
         return math.ceil(max(self.image_size) / math.sqrt(least))
@@ -473,7 +473,7 @@ class Backbone(Configurable, nn.Module):
         return GROUPS_ON_GPU if device.type == "cuda" else None
 
     def trimmed_lengths(self, lengths: Tensor) -> Tensor:
-        """Returns each text's length in tokens, including the padding that is not trimmed, `[T]`.
+        """Returns each text's length in tokens after its padding was trimmed, `[T]`.
 
         Args:
             lengths: The number of tokens of each text without padding, `[T]`.

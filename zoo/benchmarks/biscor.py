@@ -33,9 +33,9 @@ def _subsets(split: str) -> tuple[Subset, ...]:
             kind,
             tuple(f"biscor/{folder}/{split}-*.parquet" for folder in (kind, kind.capitalize())),
             CASES,
-            f"{HUB.download_instructions('biscor')}; zoo expects the file of each SUBSET as "
-            f"DATA_ROOT/biscor/SUBSET/{split}-00000-of-00001.parquet: if a file has another name, "
-            "rename it or give its path in argument `files`",
+            f"{HUB.download_instructions('biscor')}; zoo reads "
+            f"DATA_ROOT/biscor/SUBSET/{split}-*.parquet: if a file has another name, rename it or "
+            "give its path in argument `files`",
             chance=group.CHANCE,
             published={"group": value} if split == "test" else {},
         )
@@ -44,10 +44,11 @@ def _subsets(split: str) -> tuple[Subset, ...]:
 
 
 class BiSCoR(PublishedBenchmark):
-    """BiSCoR-Ctrl: two scenes whose objects swap colour, size, material or number (4,000 cases).
+    """BiSCoR-Ctrl: a scene, and a copy in which two objects exchange an attribute (4,000 cases).
 
     A case has two rendered images, each with a caption. Both images show the same scene, but in the
-    second image, objects have exchanged their colours, sizes, materials or numbers. The protocol is
+    second image, two objects have exchanged their colours, sizes or materials, or two groups of
+    objects have exchanged their numbers. The protocol is
     `group`, and a tie is wrong. zoo's code for this benchmark was written without access to the
     published files.
 

@@ -76,8 +76,8 @@ class Retrieval(Benchmark):
     are in folder `aro`, because benchmark `aro` uses them too.
 
     If some of the images are missing, the gallery is smaller, so recall is too high. In this case,
-    the results report the missing images and show no published values, and averages leave out the
-    recall.
+    the results report the missing images and show no published values. Most averages that include
+    the recall are then not reported.
 
     The heads `MaxSim`, `CrossModal`, `TextConditionedPooling`, `ComCLIP` and `StructureGuided` are
     too slow to score all pairs. These heads only rank a short list of candidates: for each image,

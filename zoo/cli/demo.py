@@ -385,7 +385,7 @@ def verdicts(differences_by_model: Mapping[str, Mapping[str, Difference]]) -> li
         elif len(significant) < len(by_measure):
             significant.append("no significant difference in the other rows")
         sentences.append(
-            f"{name} against {REFERENCE} tuned for as many steps: {'; '.join(significant)}."
+            f"{name} compared with {REFERENCE}, both after tuning: {'; '.join(significant)}."
         )
     return sentences
 

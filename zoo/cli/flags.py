@@ -138,8 +138,8 @@ FLAGS = (
         "familiar_with",
         "CAPTIONS",
         "split cases by whether their attribute-object pairs occur in these captions: a file, a "
-        "table of `zoo bindings`, `training` (the model's captions) or `coco` (the default "
-        "value)",
+        "table of `zoo bindings`, `training` (the model's captions) or `coco` (if no value "
+        "is given)",
         commands=("validate",),
     ),
     Flag(
@@ -168,7 +168,7 @@ FLAGS = (
         "exclude_images",
         "IDS",
         "also report metrics without these images: a file of ids or captions, `karpathy_train` "
-        "(COCO), or `trained` (the model's; the default value)",
+        "(COCO), or `trained` (if no value is given)",
         commands=("validate",),
     ),
     Flag(

@@ -208,7 +208,7 @@ def parser() -> CommandParser:
         "--captions",
         type=str,
         help="the captions from which the units were extracted. This flag is needed if the image "
-        "ids in the units file are not file names of images. With this flag, all captions of an "
+        "ids in the units file do not identify image files. With this flag, all captions of an "
         "image count as true, also those without units",
     )
     build_parser.add_argument("--reader", **READER_ARGUMENT, help="the class that reads --captions")

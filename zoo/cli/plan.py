@@ -144,8 +144,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--samples",
         type=integer_at_least(1),
-        help="rows per epoch. By default, five per image, or one if the recipe sets "
-        "data.captions_per_image to `one`. data.expected_images is the number of images",
+        help="rows per epoch (default: five for each of data.expected_images, or one if the recipe "
+        "sets data.captions_per_image to `one`)",
     )
     return parser
 

@@ -66,9 +66,9 @@ class FSCCLIP(Objective):
             a start token, such as SigLIP's.
         pooling: How Eq. 8 combines tokens: their `sum`, as published, or their `mean`, which does
             not favour long texts.
-        local_scale: The scale in the local loss, 1 / tau of Eq. 8. By default, the heads `Cosine`
-            and `MaxSim` share their scale with the local loss. With other heads, the default is the
-            backbone's scale, which is not trained.
+        local_scale: The scale in the local loss, 1 / tau of Eq. 8. By default, heads that multiply
+            cosines by a scale, such as `Cosine` and `MaxSim`, share this scale with the local loss.
+            With other heads, the default is the backbone's scale, which is not trained.
         pairs: The loss of image-caption pairs: a `softmax` over the batch (CLIP's loss), as in the
             paper, or a `sigmoid` per pair, for backbones that were trained with SigLIP's loss.
 

@@ -11,9 +11,9 @@ from zoo.support.configurable import Configurable
 class PositiveGenerator(Configurable, ABC):
     """Base class of generators of positives.
 
-    The setting `data.caption_generator` uses the same classes to draw captions. A positive depends
-    only on the captions of the image and the random state, so that a resumed run draws the same
-    positives.
+    `data.caption_generator` takes the same classes: the drawn text then replaces the caption. A
+    positive depends only on the captions of the image and the random state, so that a resumed run
+    draws the same positives.
 
     Attributes:
         name: The generator's name in results.

@@ -18,9 +18,9 @@ class SubCaptions(PositiveGenerator):
     """A sentence from the image's captions, or several sentences joined by ". ".
 
     The number of sentences is drawn uniformly from 1 to `max_sentences`. Several sentences are
-    either consecutive, or drawn from any positions, in random order and without repetition. If
-    there are fewer sentences than the number that was drawn, a consecutive draw takes all of them,
-    and a random draw may repeat some.
+    either consecutive, or drawn from any positions in random order, without repetition. If there
+    are fewer sentences than this number, consecutive sentences are all sentences, and random
+    sentences may be repeated.
 
     Args:
         max_sentences: The maximum number of joined sentences.
@@ -82,8 +82,8 @@ class SubCaptions(PositiveGenerator):
             captions_by_image: The captions of each image, by the id of the image.
 
         Raises:
-            ZooError: Every caption is a single sentence, and either `pool` is `caption` or no image
-                has two different captions.
+            ZooError: No text can be made: every caption is a single sentence, and `pool` is
+                `caption` or no image has two different captions.
         """
         if any(len(split_sentences(caption)) > 1 for caption in captions):
             return

@@ -77,9 +77,9 @@ class HalfTruth(Benchmark):
             entities, and up to this number for relations.
         seed: The seed of the sampling.
         captions: The data reader of the captions (`zoo ls readers`). It is required if the image
-            ids in the units file are not file names of images, as in CS-CLIP's published units. zoo
-            then finds the image of a caption by the caption id. All captions that the reader has of
-            this image count as true.
+            ids in the units file do not identify image files, as in CS-CLIP's published units. zoo
+            then finds the image of a caption by the caption id. All captions of this image in the
+            file count as true texts.
         subsets: The chosen subsets; None for all.
 
     Examples:

@@ -41,8 +41,8 @@ class ZeroShot(PublishedSets):
     The images of data set SET are in DATA_ROOT/zero_shot/SET, in one of the three formats that
     benchmark `zero_shot_folder` reads. If this folder has no images, zoo reads torchvision's
     downloads in DATA_ROOT/torchvision. torchvision has no test split of caltech101, eurosat and
-    sun397, so zoo then evaluates all images of these data sets. Publications evaluate only a part
-    of these images.
+    sun397, so zoo then evaluates all images of these data sets. Values from publications with other
+    splits are not comparable.
 
     In the table, the number of cases is the number of images. The cell is empty if publications use
     different splits.

@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def has_right_only_counts(self) -> bool:
-        """Whether each test of two runs reports how many queries only one of them has right.
+        """Whether tests of two runs report how many queries are right in only one of the runs.
 
         This is false if runs are grouped by seed.
         """
