@@ -51,8 +51,8 @@ HEADS_INTRO = """A head computes the score of an image and a text from the outpu
 towers. `--head CLASS` of `zoo fit` and `zoo validate` selects a head."""
 RECIPES_INTRO = """`zoo fit --config cs_clip.yaml --data_root DATA_ROOT` trains with a recipe.
 `DATA_ROOT` is the folder of the data. In a command, an overlay follows the recipe: `zoo fit
---config clip.yaml --config flickr8k.yaml --data_root DATA_ROOT`. Comments in each file list
-commands and known differences from the paper."""
+--config clip.yaml --config flickr8k.yaml --data_root DATA_ROOT`. The comments in
+each file name commands and known differences from the paper."""
 MANY_RECIPES = 10
 PROTOCOLS_INTRO = """A *protocol* decides from the scores of a case whether an answer is right, and
 reports one or several metrics. A *case* is one item of a benchmark: images, texts, and which of
@@ -130,7 +130,7 @@ BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 - **`MODEL`**: a [published model](../guides/published.md), such as `openai/ViT-B-32`. To evaluate
   your checkpoint instead, use `--ckpt_path`.
 - **`cases.parquet`**: the file with the results per case. Its column `group` is the category of a
-  case. This column is unrelated to metric `group`.
+  case. (A metric is also named `group`: all images and texts of a case choose each other.)
 - **vl_compo**: a [toolkit](https://github.com/ytaek-oh/vl_compo) whose authors published values of
   many models.
 
@@ -145,9 +145,9 @@ On these pages, the table of subsets has these columns:
 
 An empty cell means that the value is not published, or depends on the files.
 
-If a benchmark has special arguments, a second table on its page lists them. The default `null` is
-None. In a name such as `pairs:FILE`, the value after the colon sets the argument that is marked
-`(required)`. In a command, all other arguments follow the name of the benchmark:
+If a benchmark has special arguments, a second table on its page lists them. A default `null` means
+None in Python. In a name such as `pairs:FILE`, the value after the colon sets the argument that is
+marked `(required)`. In a command, all other arguments follow the name of the benchmark:
 
 ```bash
 zoo validate --model openai/ViT-B-32 --data_root DATA_ROOT \\
@@ -194,9 +194,9 @@ MODELS_INTRO = """`--model` accepts the names in the first two tables, for examp
 models](../guides/published.md)).
 
 - **Weights**: zoo downloads weights from Hugging Face repositories (USER/NAME). Download all other
-  weights yourself, and append the file: `--model negclip:negclip.pth`. The code that reads weights
-  follows the authors' code. Of the published files, we opened only LabCLIP's. Otherwise, we tested
-  this code only on files with random weights, which we wrote in the authors' formats.
+  weights yourself, and append the file: `--model negclip:negclip.pth`. zoo's readers of weights
+  follow the authors' code. Of the published files, we opened only LabCLIP's. All other readers were
+  tested only on files with random weights, which we wrote in the authors' formats.
 - **Licence**: "(code)" marks the licence of the authors' code; the weights have no separate
   licence. "open_clip's licence (code)" means that the authors' code has the licence of open_clip.
 - **Negatives** are similar but wrong captions, or images of such captions.

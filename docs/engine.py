@@ -15,39 +15,59 @@ BOXES = {
     "engine": ("engine", "scores of cases", 680, 200),
     "results": ("results", "metrics, intervals", 870, 200),
 }
-TRAINING = [("data", "backbone"), ("head", "scores"), ("scores", "objective")]
-BOTH = [("backbone", "head")]
-EVALUATION = [("benchmarks", "backbone"), ("head", "engine"), ("engine", "results")]
+# the arrows of each class
+ARROWS = {
+    "training": [("data", "backbone"), ("head", "scores"), ("scores", "objective")],
+    "both": [("backbone", "head")],
+    "evaluation": [("benchmarks", "backbone"), ("head", "engine"), ("engine", "results")],
+}
+LABELS = {"training": 50, "evaluation": 200}  # with the height of the label
+COLOURS = {"training": "#0b62a8", "both": "#44598c", "evaluation": "#b3470b"}
 STYLE = """
 text { font: 17px sans-serif; text-anchor: middle; fill: #1b1b2f; }
 .second { font-size: 14px; fill: #4a4a5e; }
 .label { font-size: 15px; }
 .page { fill: #fff; }
 .box { fill: #eef2fb; stroke: #44598c; }
-.arrow { fill: none; stroke: #44598c; stroke-width: 1.6; marker-end: url(#tip); }
+.arrow { fill: none; stroke-width: 1.8; }
+.evaluation { stroke-dasharray: 7 4; }
 """
-TIP = (
-    '<marker id="tip" orient="auto" refX="7" refY="4" markerWidth="9" markerHeight="8">'
-    '<path d="M0,0 L8,4 L0,8 z" fill="#44598c"/></marker>'
-)
+
+
+def draw_tip(kind: str) -> str:
+    """Returns the definition of the tip of a kind of arrow."""
+    return (
+        f'<marker id="{kind}" orient="auto" refX="7" refY="4" markerWidth="9" markerHeight="8">'
+        f'<path d="M0,0 L8,4 L0,8 z" fill="{COLOURS[kind]}"/></marker>'
+    )
+
+
+def draw_arrow(kind: str, start: tuple[int, int], end: tuple[int, int]) -> str:
+    """Returns an arrow between two points."""
+    (x1, y1), (x2, y2) = start, end
+    middle = (x1 + x2) // 2
+    return (
+        f'<path class="arrow {kind}" stroke="{COLOURS[kind]}" marker-end="url(#{kind})" '
+        f'd="M{x1},{y1} C{middle},{y1} {middle},{y2} {x2},{y2}"/>'
+    )
 
 
 def draw() -> str:
     """Returns the drawing as SVG."""
     shapes = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
-        f"<style>{STYLE}</style><defs>{TIP}</defs>",
+        f"<style>{STYLE}</style><defs>{''.join(map(draw_tip, ARROWS))}</defs>",
         f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
-        '<text class="label" x="390" y="45">training</text>',
-        '<text class="label" x="390" y="215">evaluation</text>',
     ]
-    for start, end in (*TRAINING, *BOTH, *EVALUATION):
-        (x1, y1), (x2, y2) = BOXES[start][2:], BOXES[end][2:]
-        x1, x2 = x1 + BOX_WIDTH // 2, x2 - BOX_WIDTH // 2 - 2
-        middle = (x1 + x2) // 2
-        shapes.append(
-            f'<path class="arrow" d="M{x1},{y1} C{middle},{y1} {middle},{y2} {x2},{y2}"/>'
-        )
+    for kind, height in LABELS.items():  # a legend: a short arrow and its meaning
+        shapes += [draw_arrow(kind, (310, height), (360, height))]
+        shapes += [f'<text class="label" x="410" y="{height + 5}">{kind}</text>']
+    for kind, arrows in ARROWS.items():
+        for start, end in arrows:
+            (x1, y1), (x2, y2) = BOXES[start][2:], BOXES[end][2:]
+            y2 += (y1 - y2) // 8  # arrows from two sides do not meet
+            ends = (x1 + BOX_WIDTH // 2, y1), (x2 - BOX_WIDTH // 2 - 2, y2)
+            shapes.append(draw_arrow(kind, *ends))
     for title, second, x, y in BOXES.values():
         left, top = x - BOX_WIDTH // 2, y - BOX_HEIGHT // 2
         shapes.append(

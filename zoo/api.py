@@ -254,7 +254,7 @@ class Model:
 
         Raises:
             ZooError: An item is not an image or not a text, the patches do not form a grid, or the
-                head does not compare text tokens with patches, as `MaxSim` would.
+                head has no scores of text tokens with patches (heads such as `MaxSim` have them).
         """
         (picture,) = list_images(image)
         return patch_words(self.module, open_picture(picture, self.decoding), list_texts(texts))

@@ -325,9 +325,9 @@ class Backbone(Configurable, nn.Module):
 
     @property
     def min_side_for_crops(self) -> int:
-        """The shorter side, in pixels, from which no square training crop is enlarged.
+        """If an image's shorter side has this many pixels, square training crops are not enlarged.
 
-        At this size, crops with other shapes (3:4 to 4:3) are enlarged by at most about 15 %.
+        Crops with other shapes (3:4 to 4:3) are then enlarged by at most about 15 %.
         """
         least = 1.0 if self.augmentation is None else self.augmentation.crop_scale[0]
         return math.ceil(max(self.image_size) / math.sqrt(least))
@@ -473,7 +473,7 @@ class Backbone(Configurable, nn.Module):
         return GROUPS_ON_GPU if device.type == "cuda" else None
 
     def trimmed_lengths(self, lengths: Tensor) -> Tensor:
-        """Returns each text's length in tokens after its padding was trimmed, `[T]`.
+        """Returns how many tokens, with padding, the text tower gets of each text, `[T]`.
 
         Args:
             lengths: The number of tokens of each text without padding, `[T]`.

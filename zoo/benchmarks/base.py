@@ -47,8 +47,8 @@ class Case:
             `texts`.
         prompts: The prompts of each text. The mean of their vectors is compared with the images in
             place of the text. Empty if the texts themselves are compared.
-        partners: Images that are not compared. The case is only scored if at least one of them
-            exists. Empty if there is no such condition.
+        partners: Images that belong to the case, but are not compared. The case is only scored if
+            at least one of them exists. Empty if there is no such condition.
 
     Examples:
         A case of an image, a caption and a foil, and its outcome if the scores are 0.3 and 0.2:

@@ -38,8 +38,8 @@ class COCOCounterfactuals(PublishedBenchmark):
     to the annotations.
 
     Subset `pairs` has one case per example. The protocol is `group`, and a tie is wrong. Subset
-    `retrieval` has protocol `retrieval`, among all images and captions of 30 % of the examples. In
-    the table, the number of cases of `retrieval` is the number of images.
+    `retrieval` searches all images and captions of 30 % of the examples, with protocol `retrieval`.
+    In the table, the number of cases of `retrieval` is the number of images.
 
     Papers with values of `retrieval` do not describe how they sampled the examples. zoo takes the
     examples with the lowest hash of seed and id, so that all users have the same sample. The values

@@ -77,7 +77,8 @@ class CREPE(PublishedBenchmark):
     without access to the files.
 
     Images are from Visual Genome, at their published size. If many boxes extend beyond your images,
-    the images were probably resized. In this case, zoo leaves out all cases.
+    the images were probably resized. zoo then evaluates none
+    of the cases.
 
     Examples:
         A tie is right, since the official script lists the caption first:

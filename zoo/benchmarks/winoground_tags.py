@@ -27,7 +27,7 @@ CASES = {
 
 
 class WinogroundTags(Benchmark):
-    """Winoground by the reason why a case is difficult; 172 cases without a reason are `plain`.
+    """Winoground, split by tags that name a difficulty (`plain`: 172 cases without a tag).
 
     A tag names a reason why a case is difficult. Each subset except `plain` has the cases with one
     of the tags. 55 cases have several tags, so they are in several subsets. The cases of `plain`

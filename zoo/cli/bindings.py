@@ -53,7 +53,6 @@ def parser() -> CommandParser:
         type=str,
         nargs="+",
         default=["."],
-        help="one or several folders in which COCO's captions are searched, if `captions` is "
-        f"`{COCO}`",
+        help=f"one or several folders that contain COCO's captions, if `captions` is `{COCO}`",
     )
     return parser

@@ -43,7 +43,10 @@ LISTS = {
     "models": ("published models, in addition to open_clip's", "--model"),
     "backbones": ("architectures", "--model.backbone.name"),
     "configs": ("recipes, and overlays that change recipes", "--config"),
-    "studies": ("studies, and overlays that make them smaller", "zoo study"),
+    "studies": (
+        "studies (comparisons of trained models), and files that make them smaller",
+        "zoo study",
+    ),
 }
 MODEL_FOLDER = Path(__file__).parents[1] / "backbones" / "catalogue" / "entries"
 BY_NAME = ("benchmarks", "protocols", "presets")  # lists whose names appear in results and commands

@@ -292,14 +292,14 @@ def parser() -> CommandParser:
     build_parser.add_argument(
         "--sense_prior",
         action="store_true",
-        help="draw replacements for a sense of a word more often if this sense is frequent in "
-        "WordNet's texts. By default, senses with many replacements are drawn more often",
+        help="prefer replacements for the frequent senses of a word, as counted by WordNet. "
+        "By default, senses with many replacements are preferred",
     )
     build_parser.add_argument(
         "--min_count",
         type=NonNegativeInt,
         default=0,
-        help="leave out replacements that are less frequent than this in WordNet's texts",
+        help="leave out replacements with a lower count in WordNet",
     )
     commands.add_subcommand(
         "preview", preview_parser, help="print captions with their negatives, and quality rates"

@@ -257,8 +257,8 @@ class Evaluation(Ranged):
         Args:
             backbone: Encodes images and texts.
             head: Scores the pairs.
-            stored: Stored vectors of the current weights, which this run reads and adds to. If
-                None, no vectors are stored.
+            stored: Vectors that earlier runs computed with the same weights. This run reads them,
+                and adds further ones. If None, no vectors are stored.
         """
         tokenizer = caching_tokenizer(backbone.tokenizer)
         if self._truncated_texts is None and rank() == 0:
@@ -367,8 +367,8 @@ class Evaluation(Ranged):
 
         Args:
             model: The object. Its `score` gets PIL images in RGB, and returns scores, `[n, m]`.
-            name: The object's name in results; None uses the name of its class. A PairScorer keeps
-                its own name.
+            name: The object's name in results. By default, the name of its class. A `PairScorer`
+                always has its own name in results.
             shows_progress: Whether to show a progress bar.
 
         Raises:

@@ -30,7 +30,7 @@ from zoo.support.ranges import Number, PositiveFloat, PositiveInt, PositiveNumbe
 
 
 class ComCLIP(Cosine):
-    """Cosine of the text with a sum of vectors: of the image, and of crops that match phrases.
+    """Cosine of the text with the image's vector plus vectors of crops that match phrases.
 
     Only evaluation uses crops and phrases. Training is as with `Cosine`.
 

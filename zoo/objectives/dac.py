@@ -27,7 +27,7 @@ from zoo.support.ranges import NonNegativeNumber
 
 
 class DAC(Objective):
-    """TSVLC's loss, plus contrasts of an image's units with other images' units, and with foils.
+    """TSVLC's loss; images also choose among units of all images, and between units and foils.
 
     A bag holds all units of an image. In the paper, it holds dense captions instead. A bag matches
     an image if one of its units does.

@@ -41,8 +41,9 @@ class Mean:
     Attributes:
         name: Name of the mean.
         members: The metrics and means that are averaged.
-        weighting: 'equal' weights all members equally, 'cases' by their numbers of cases (scored or
-            not), and 'members' by the numbers of their own members.
+        weighting: 'equal' weights all members equally, and 'cases' by their numbers of cases
+            (scored or not). 'members' weights a mean by the number of its members,
+            and a metric by 1.
         partial: Whether the mean is computed from the available members if others are missing. If
             False, a mean with a missing member is not reported.
     """

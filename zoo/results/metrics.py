@@ -35,7 +35,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class MacroAverage:
-    """Definition of a macro average: the unweighted mean of a metric over groups of cases.
+    """Definition of a macro average: the mean of a metric over `Case.group`, unweighted.
 
     Attributes:
         excluded_groups: Names of excluded groups.

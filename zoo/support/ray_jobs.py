@@ -24,7 +24,7 @@ class Ray(Configurable):
         workers: Number of Ray's worker processes, on one or several machines. 0 runs everything in
             this process, without Ray.
         cpus: Number of CPUs per worker.
-        gpus: Number of GPUs per worker. The class `VLLM` needs one or more.
+        gpus: Number of GPUs per worker. Language models in vLLM need one or more.
         captions: Number of captions that a worker gets at once. In `zoo units extract`,
             a worker can get a few more, so that it has all captions of an image.
         address: Address of the Ray cluster. By default, $RAY_ADDRESS. If this variable is not set,

@@ -77,7 +77,7 @@ class Outcome(Query):
     """A query and its answer.
 
     Attributes:
-        scores: The compared scores. A query of a recall stores only two scores: the highest score
+        scores: The compared scores. For recall, only two scores are stored: the highest score
             of a right answer and the highest score of a wrong answer. A slow head scores only a
             short list of answers. If this list has no right (or no wrong) answer, the corresponding
             score is minus infinity.
@@ -112,7 +112,8 @@ class Protocol(Configurable, ABC):
         frames: Number of consecutive images of a gallery that form one video; 1 if images are not
             frames.
         has_interval: Whether a confidence interval of the metric can be computed from the variance
-            of the answers. False if each answer is a value over all images.
+            of the answers. False if an answer is computed from all images, such as an average
+            precision.
         lower_is_better: Names of the metrics whose lower values are better.
     """
 

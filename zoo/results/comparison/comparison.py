@@ -47,7 +47,7 @@ LATEX_CAPTIONS = {
     "averages": f"Averages in per cent; n: number of cases. {LATEX_MARKS}",
     "splits": f"Metrics by familiarity in per cent; n: number of cases. {LATEX_MARKS}",
     "gaps": "Gaps between familiarity splits, in percentage points; a positive gap is a drop.",
-    "differences": "Differences to {first} in percentage points, with 95 % intervals under "
+    "differences": "Differences from {first} in percentage points, with 95 % intervals under "
     "resampling of images, p-values, and q-values (Benjamini and Hochberg).",
 }
 MIN_P = 1e-4  # smaller p-values are printed as "< 0.0001"
