@@ -50,7 +50,8 @@ class Winoground(Benchmark):
     both. A tie is wrong. With 400 cases, a 95 % interval extends 3 to 5 percentage points to either
     side.
 
-    In the results per case (`cases.parquet`), column `group` is not metric `group`, but the tag of
+    The images have to be in folder `images` next to `examples.jsonl`, or inside parquet files. In
+    the results per case (`cases.parquet`), column `group` is not metric `group`, but the tag of
     the case: Object, Relation or Both.
 
     Args:

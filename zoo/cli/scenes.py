@@ -79,7 +79,8 @@ def parser() -> CommandParser:
     )
     _add_rendering(pairs, n=400, size=96, samples="64", images=PAIRED)
     world = CommandParser(
-        description="Render cartoon scenes of everyday objects, with five captions each."
+        description="Render cartoon scenes of everyday objects, with five captions each. The "
+        "packaged model `scenes` was trained on such scenes."
     )
     _add_drawing(world, n=50_000)
     world.add_argument(

@@ -46,10 +46,10 @@ MAX_ABSENT_LINES = 3  # with more, absent files are summarized
 LONG = "--long prints every subset, note and file"
 CEILINGS = ("order", "text", "position", "probe")
 BLIND = (
-    "baselines over the whole file, %: order, the upper bound of a bag of words; without the "
-    "image: text, the longer or shorter text or the one with more or less frequent words; "
-    "position, always the same answer; and over the scored cases: probe, a linear probe on the "
-    "text embeddings of the model"
+    "baselines over the whole file, %: order, the highest value that is possible without word "
+    "order; text, the best of four rules without the image (longer, shorter, more common or rarer "
+    "texts); position, always the same position; and over the scored cases: probe, a linear "
+    "classifier of the model's text vectors"
 )
 
 
