@@ -27,9 +27,9 @@ class SceneGrid(SceneFolder):
     Its caption is then right in both orders of the objects, so chance of `i2t_r@1` is 0.06 %.
 
     The seed `--block_seed` of `zoo scenes grid` selects the nine bindings. The file `manifest.json`
-    in the folder lists the bindings. These bindings occur in no text of the training splits:
-    captions, swaps, units (phrases of a caption) or foils. However, a generator of negatives that
-    adds words, such as `Replace`, can create these bindings in training. To prevent this, wrap the
+    in the folder lists the bindings. No text of the training splits contains one of
+    these bindings. However, a generator of negatives that inserts new words, such as `Replace`, can
+    create these bindings in training. To prevent this, wrap the
     generator in `zoo.negatives.Avoiding`, and give `Avoiding` the nine bindings as phrases, such as
     "red cube".
 

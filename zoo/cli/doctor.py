@@ -148,8 +148,8 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--benchmarks",
-        help="benchmarks to check, separated by commas, or `suite:PRESET` for the benchmarks of a "
-        "preset; by default, all published benchmarks",
+        help="benchmarks to check, separated by commas, or `suite:PRESET` for the benchmarks in "
+        "the averages of a preset; by default, all published benchmarks",
     )
     parser.add_argument(
         "--require",

@@ -333,14 +333,14 @@ def _add_generator(parser: CommandParser) -> None:
     parser.add_argument(
         "--units",
         type=str,
-        help="a file that `zoo units extract` wrote; the generator EntityFoilInPlace needs it",
+        help="a file of units and foils (`zoo units extract`), for generators that use them",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
-        help="the seed of the negatives. In its first epoch, `zoo fit` with the same seed makes "
-        "the same negatives",
+        help="the seed of the negatives. With the same seed, `zoo fit` makes the same negatives in "
+        "its first epoch",
     )
 
 

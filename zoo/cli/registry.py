@@ -34,8 +34,7 @@ COMMANDS = {
         "nothing was saved, run the same command to start again",
     ),
     "export": Command(
-        "export a checkpoint for open_clip, Hugging Face or onnxruntime, "
-        "with its head and a model card",
+        "export a checkpoint, with a model card, for open_clip, Hugging Face or onnxruntime",
     ),
     "push": Command(
         "upload an exported model, with its card, to the Hugging Face hub",

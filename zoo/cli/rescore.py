@@ -95,7 +95,8 @@ def parser() -> CommandParser:
         metavar="IDS",
         nargs="?",
         const=TRAINED,
-        help="also report metrics without these images: a file of ids (one per line) or captions, "
+        help="also report metrics without these images: a file of ids (one per line), a file of "
+        "captions (their images), "
         "`karpathy_train` (train and restval of Karpathy's split of COCO), or `trained` (training "
         "images of the model). Without a value: `trained`",
     )
