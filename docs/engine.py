@@ -21,8 +21,8 @@ ARROWS = {
     "both": [("backbone", "head")],
     "evaluation": [("benchmarks", "backbone"), ("head", "engine"), ("engine", "results")],
 }
-LABELS = {"training": 50, "evaluation": 200}  # with the height of the label
-COLOURS = {"training": "#0b62a8", "both": "#44598c", "evaluation": "#b3470b"}
+LABELS = {"training": 45, "evaluation": 215}  # with the height of the label
+COLOURS = {"training": "#0b62a8", "both": "#4a4a5e", "evaluation": "#b3470b"}
 STYLE = """
 text { font: 17px sans-serif; text-anchor: middle; fill: #1b1b2f; }
 .second { font-size: 14px; fill: #4a4a5e; }
@@ -59,9 +59,9 @@ def draw() -> str:
         f"<style>{STYLE}</style><defs>{''.join(map(draw_tip, ARROWS))}</defs>",
         f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
     ]
-    for kind, height in LABELS.items():  # a legend: a short arrow and its meaning
-        shapes += [draw_arrow(kind, (310, height), (360, height))]
-        shapes += [f'<text class="label" x="410" y="{height + 5}">{kind}</text>']
+    for kind, height in LABELS.items():  # in the colour of their arrows
+        style = f'class="label" style="fill: {COLOURS[kind]}"'
+        shapes.append(f'<text {style} x="390" y="{height}">{kind}</text>')
     for kind, arrows in ARROWS.items():
         for start, end in arrows:
             (x1, y1), (x2, y2) = BOXES[start][2:], BOXES[end][2:]
