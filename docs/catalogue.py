@@ -130,7 +130,8 @@ BENCHMARK_TERMS = """The pages of the benchmarks use these terms:
 - **`MODEL`**: a [published model](../guides/published.md), such as `openai/ViT-B-32`. To evaluate
   your checkpoint instead, use `--ckpt_path`.
 - **`cases.parquet`**: the file with the results per case. Its column `group` is the category of a
-  case. (A metric is also named `group`: all images and texts of a case choose each other.)
+  case. (A metric is also named `group`: each image of a
+  case chooses its text, and each text chooses its image.)
 - **vl_compo**: a [toolkit](https://github.com/ytaek-oh/vl_compo) whose authors published values of
   many models.
 

@@ -42,7 +42,7 @@ class HardPositives(PublishedBenchmark):
     protocol is `hard_positive`. For metric `original`, the foil has to score below the caption. For
     metric `augmented`, the foil has to score below the caption and the hard positive. Metric
     `brittleness` is how often the foil scores between the caption and the hard positive, so lower
-    values are better. A tie counts for none of the three metrics.
+    values are better. A tie is wrong in the first two metrics, and is not counted as brittle.
 
     Folder `data` contains the captions. Folder `swapped_data` contains the hard positives in the
     same order. Both folders also contain foils. If the two foils of a case differ, `augmented` and

@@ -28,7 +28,7 @@ class ImageHalfTruth(ScenePairs):
     scenes, and metric `t2i` is how often the first scene is preferred.
 
     The protocol is `t2i`, and a tie is wrong. The benchmark is by zoo, not from a
-    paper: CS-CLIP (Kargi et al., 2026) only names half-truths with images as future work.
+    paper. CS-CLIP (Kargi et al., 2026) only names images with a wrong detail as future work.
 
     Args:
         folder: The folder written by `zoo scenes image_half_truths`, relative to the working

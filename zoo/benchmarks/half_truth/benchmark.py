@@ -73,13 +73,13 @@ class HalfTruth(Benchmark):
             and completion have the same number of words. 'public_code' behaves like the paper's
             code. See `zoo.benchmarks.half_truth.rules`.
         max_images: The maximum number of images, 5,000 in the paper. zoo samples the images. With
-            preset 'public_code', zoo instead takes the first images: up to this number for
-            entities, and up to this number for relations.
+            preset 'public_code', zoo instead takes the first images with entities and the first
+            images with relations, at most this number of each.
         seed: The seed of the sampling.
         captions: The data reader of the captions (`zoo ls readers`). It is required if the image
             ids in the units file do not identify image files, as in CS-CLIP's published units. zoo
-            then finds the image of a caption by the caption id. All captions of this image in the
-            file count as true texts.
+            then finds the image of a caption by the caption id. All captions of this image that the
+            reader finds count as true.
         subsets: The chosen subsets; None for all.
 
     Examples:
