@@ -239,10 +239,9 @@ COMMAND_TERMS = {
     "Attribute-object pair": "an attribute and its object, such as (grey, sofa)",
 }
 FIT_INTRO = """\
-`zoo fit` trains a model, and `zoo validate` evaluates one. The table lists their most
-frequent flags.
-Every setting of a recipe is also a flag: see [settings of the model](settings_model.md) and
-[settings of the data](settings_data.md). `--trainer.NAME` sets an argument of Lightning's
+`zoo fit` trains a model, and `zoo validate` evaluates one. The table lists flags for frequent
+settings. Every setting of a recipe is also a flag: see [settings of the model](settings_model.md)
+and [settings of the data](settings_data.md). `--trainer.NAME` sets an argument of Lightning's
 `Trainer`. With `--benchmarks`, `zoo fit` evaluates the model at every validation."""
 SETTINGS_INTRO = """A setting is a key of a recipe, and also a flag. `zoo fit` and `zoo validate`
 share the settings of the model, but have different settings of the data. The default `null` is
@@ -496,7 +495,7 @@ def command_terms(text: str) -> str:
 
 
 def fit_and_validate() -> str:
-    """Returns the page of the most frequent flags of `zoo fit` and `zoo validate`."""
+    """Returns the page of the frequent flags of `zoo fit` and `zoo validate`."""
     rows = [[f"`--{f.name}`", f.metavar, ", ".join(f.commands), f.help] for f in FLAGS]
     listing = table("flag | value | command | meaning", rows)
     sections = [FIT_INTRO, command_terms(FIT_INTRO + listing), listing]
@@ -524,10 +523,10 @@ def command(name: str) -> str:
         # indented examples become a block of code
         description = declared.description.strip().replace("\n  zoo", "\n    zoo")
         sections += [f"## zoo {name} {title}" if title else "", description, listing]
-    if name == "ls":
+    if name == "ls":  # its table explains the terms
         rows = ([f"`{n}`", text, f"`{flag}`" if flag else ""] for n, (text, flag) in LISTS.items())
         sections += ["These are the lists:", table("list | content | flag or command", rows)]
-    if name != "ls":
+    else:
         sections.insert(2, command_terms("\n".join(sections)))  # after the description
     return page(f"`zoo {name}`", "the flags of the command", *sections)
 

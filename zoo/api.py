@@ -358,7 +358,7 @@ def save(module: ZooModule, path: str | Path) -> None:
     """Writes a checkpoint of a module, for example one that your training loop trained.
 
     `zoo.load` and all commands that take a checkpoint can read it. It has no state of the
-    optimiser, so `zoo fit` cannot resume training from it.
+    optimizer, so `zoo fit` cannot resume training from it.
 
     Args:
         module: The module.

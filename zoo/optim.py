@@ -35,13 +35,13 @@ from zoo.support.ranges import (
 )
 
 TORCH = "torch.optim"
-# arguments of optimisers that `Optimization` has as separate settings
+# arguments of optimizers that `Optimization` has as separate settings
 SEPARATE_SETTINGS = ("lr", "weight_decay", "fused")
 
 
 @dataclass(frozen=True)
 class Optimization(metaclass=RangedType):
-    """AdamW or another optimiser, with one learning rate per tower, warm-up and cosine decay.
+    """AdamW or another optimizer, with one learning rate per tower, warm-up and cosine decay.
 
     At most one of warmup_steps, warmup_epochs and warmup_share can be given. Classes that take
     betas, as Adam and Lion do, get `betas` and `eps`; for other classes leave both unchanged.
@@ -54,9 +54,9 @@ class Optimization(metaclass=RangedType):
         weight_decay: Weight decay of the parameters that `weight_decay_on` selects.
         weight_decay_on: Which parameters decay: `all`, or `matrices`, which excludes gains, biases
             and the scale (1 / temperature).
-        betas: The optimiser's two betas, from 0 to below 1. The default is that of CS-CLIP's public
+        betas: The optimizer's two betas, from 0 to below 1. The default is that of CS-CLIP's public
             code; the paper does not report it.
-        eps: The optimiser's epsilon, above 0. The default is that of CS-CLIP's public code; the
+        eps: The optimizer's epsilon, above 0. The default is that of CS-CLIP's public code; the
             paper does not report it.
         warmup_steps: Number of warm-up steps. Set at most one of `warmup_steps`, `warmup_epochs`
             and `warmup_share`. If none of them is set, there is no warm-up.
@@ -67,12 +67,12 @@ class Optimization(metaclass=RangedType):
             If None, it is 1/n of the peak for a linear warm-up of n steps.
         final_share: Learning rate at the end, as a share of the peak, from 0 to 1.
         decay: The shape of the decay: `cosine`, or `none` for a constant learning rate.
-        fused: Whether to use the optimiser's fused kernel. This changes the last digits of results.
+        fused: Whether to use the optimizer's fused kernel. This changes the last digits of results.
             The kernel is always used for parameters that are sharded over GPUs. A resumed run keeps
             the setting with which it started.
-        algorithm: The optimiser's class: a name in `torch.optim`, such as SGD, or a dotted path. A
+        algorithm: The optimizer's class: a name in `torch.optim`, such as SGD, or a dotted path. A
             resumed run must use the same class.
-        arguments: Further arguments of the optimiser's class, such as `{momentum: 0.9}` for SGD.
+        arguments: Further arguments of the optimizer's class, such as `{momentum: 0.9}` for SGD.
 
     Raises:
         ZooError: Warm-up is given in more than one unit.
@@ -161,7 +161,7 @@ class Optimization(metaclass=RangedType):
         total_steps: int,
         epochs: float,
     ) -> dict[str, Any]:
-        """Builds optimiser and schedule.
+        """Builds optimizer and schedule.
 
         Args:
             parameters: Names and parameters of the model.
@@ -170,10 +170,10 @@ class Optimization(metaclass=RangedType):
             epochs: Epochs of the whole run.
 
         Returns:
-            The optimiser and its per-step schedule, in Lightning's format.
+            The optimizer and its per-step schedule, in Lightning's format.
 
         Raises:
-            ZooError: Every parameter is frozen, or the optimiser's class does not exist or does not
+            ZooError: Every parameter is frozen, or the optimizer's class does not exist or does not
                 take these settings.
         """
         optimizer = self._build_optimizer(self.groups(parameters, part))
@@ -184,7 +184,7 @@ class Optimization(metaclass=RangedType):
         }
 
     def check_algorithm(self) -> None:
-        """Checks that the optimiser's class exists and takes these settings.
+        """Checks that the optimizer's class exists and takes these settings.
 
         Raises:
             ZooError: It does not.
@@ -194,7 +194,7 @@ class Optimization(metaclass=RangedType):
         self._build_optimizer(self.groups(parameters, lambda name: "head"))
 
     def _build_optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
-        """Builds the optimiser of parameter groups.
+        """Builds the optimizer of parameter groups.
 
         Raises:
             ZooError: Its class does not exist or does not take these settings.
@@ -215,10 +215,10 @@ class Optimization(metaclass=RangedType):
             ) from error
 
     def _optimizer_class(self) -> type[Optimizer]:
-        """Imports the optimiser's class.
+        """Imports the optimizer's class.
 
         Raises:
-            ZooError: There is no such class, or it is not an optimiser.
+            ZooError: There is no such class, or it is not an optimizer.
         """
         path = self.algorithm if "." in self.algorithm else f"{TORCH}.{self.algorithm}"
         try:
@@ -237,20 +237,20 @@ class Optimization(metaclass=RangedType):
         return cls
 
     def _betas_and_eps(self, names: Iterable[str]) -> dict[str, Any]:
-        """Returns betas and eps, without those that the optimiser does not take.
+        """Returns betas and eps, without those that the optimizer does not take.
 
         Args:
-            names: Names of the optimiser's arguments or options. The `eps` of a class without betas
+            names: Names of the optimizer's arguments or options. The `eps` of a class without betas
                 means something else, as in Adafactor.
         """
         adam = {"betas": self.betas, "eps": self.eps} if "betas" in names else {}
         return {name: value for name, value in adam.items() if name in names}
 
     def _refuse_settings(self, names: list[str]) -> None:
-        """Raises ZooError if the optimiser does not take a setting that was changed.
+        """Raises ZooError if the optimizer does not take a setting that was changed.
 
         Args:
-            names: Names of the arguments of the optimiser's class.
+            names: Names of the arguments of the optimizer's class.
         """
         numbers = self._betas_and_eps(names)
         for name in self.arguments or {}:
@@ -283,7 +283,7 @@ class Optimization(metaclass=RangedType):
         """Replaces the settings that a checkpoint loaded with these, at the schedule's step.
 
         Args:
-            optimizer: The optimiser, whose learning rates, decay, betas and eps are set; the
+            optimizer: The optimizer, whose learning rates, decay, betas and eps are set; the
                 further arguments of its class stay as the run started.
             schedule: The schedule, whose peak learning rates are set.
         """

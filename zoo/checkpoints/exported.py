@@ -97,7 +97,7 @@ def read_export(folder: Path) -> dict[str, Any]:
         folder: The exported folder.
 
     Returns:
-        The content of the checkpoint, without the optimiser.
+        The content of the checkpoint, without the optimizer.
 
     Raises:
         ZooError: Files are missing or broken.

@@ -117,7 +117,7 @@ class ZooCLI(LightningCLI):
                 parser.error(f"Subcommand '{command}': {problem}")
 
     def before_instantiate_classes(self) -> None:
-        """Checks the optimiser, and sets the seeds of data and model to `seed_everything`.
+        """Checks the optimizer, and sets the seeds of data and model to `seed_everything`.
 
         Seeds that are given stay.
         """

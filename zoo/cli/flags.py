@@ -107,7 +107,7 @@ FLAGS = (
     Flag(
         "max_steps",
         "N",
-        "maximum number of optimiser steps",
+        "maximum number of optimizer steps",
         "trainer.max_steps",
         integer_at_least(1),
         ("fit",),

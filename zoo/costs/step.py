@@ -91,7 +91,7 @@ class Step:
         return {
             "weights": FP32 * parameters,
             "gradients": FP32 * self.trained,
-            "optimiser": 2 * FP32 * self.trained,
+            "optimizer": 2 * FP32 * self.trained,
             "weights in bf16": 2 * parameters if half else 0,
             "activations of images": self._activations("image", half),
             "activations of texts": self._activations("text", half),

@@ -86,7 +86,7 @@ class AlternatingDataset(Dataset[list[BatchRow]]):
 
     Args:
         joined: Builds the rows.
-        batches_per_step: How many batches an optimiser step accumulates.
+        batches_per_step: How many batches an optimizer step accumulates.
     """
 
     def __init__(self, joined: JoinedDataset, batches_per_step: int = 1) -> None:

@@ -138,7 +138,7 @@ class Head(Configurable, nn.Module, ABC):
     def clamp_scale(self) -> None:
         """Limits a trained scale to `max_scale`, or to the initial scale if that is higher.
 
-        It is called after every optimiser step.
+        It is called after every optimizer step.
         """
         if self.log_scale.requires_grad:
             self.log_scale.clamp_(max=max(math.log(self.max_scale), self.initial_log_scale))

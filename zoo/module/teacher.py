@@ -1,6 +1,6 @@
 """Teacher: a copy of the towers without gradients, frozen or following them slowly.
 
-After every optimiser step:
+After every optimizer step:
 
     teacher <- decay teacher + (1 - decay) towers
 """

@@ -18,7 +18,7 @@ class WeightOrigins:
 
     Attributes:
         recorded: The origins recorded in the loaded checkpoint; None without a checkpoint.
-        stepped: Whether the trainer made an optimiser step since.
+        stepped: Whether the trainer made an optimizer step since.
     """
 
     def __init__(self, backbone: Backbone, head: Head) -> None:
@@ -61,7 +61,7 @@ class WeightOrigins:
             log.warning(message)
 
     def _versions(self) -> int:
-        """Returns a number that each optimiser step increases, also without a trainer."""
+        """Returns a number that each optimizer step increases, also without a trainer."""
         parameters = (p for module in (self.backbone, self.head) for p in module.parameters())
         # tensors that were made in inference mode cannot be trained, and have no version
         return sum(p._version for p in parameters if p.requires_grad and not p.is_inference())

@@ -200,7 +200,7 @@ class ZooModule(Ranged, LightningModule):
             self.sharded = True
 
     def configure_optimizers(self) -> dict[str, Any]:  # type: ignore[override]
-        """Returns optimiser and schedule for the steps of this run."""
+        """Returns optimizer and schedule for the steps of this run."""
         total = int(self.trainer.estimated_stepping_batches)
         epochs = total / max(
             self.trainer.num_training_batches / self.trainer.accumulate_grad_batches, 1
@@ -253,7 +253,7 @@ class ZooModule(Ranged, LightningModule):
         return scores, loss_of(self.objective, encoded, scores)
 
     def on_train_start(self) -> None:
-        """Warns about random frozen weights, and restores this run's optimiser settings."""
+        """Warns about random frozen weights, and restores this run's optimizer settings."""
         if self.trainer.is_global_zero:
             self._weights.warn_of_random(only_frozen=True)
         for optimizer, schedule in zip(
@@ -321,7 +321,7 @@ class ZooModule(Ranged, LightningModule):
         """Clips the gradients, which Lightning cannot do where parameters are split over devices.
 
         Args:
-            optimizer: The optimiser.
+            optimizer: The optimizer.
             gradient_clip_val: The trainer's `gradient_clip_val`.
             gradient_clip_algorithm: `norm` or `value`; None for `norm`.
         """
@@ -333,7 +333,7 @@ class ZooModule(Ranged, LightningModule):
             )
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Takes the optimiser's step, clamps the head's scale and moves the teacher."""
+        """Takes the optimizer's step, clamps the head's scale and moves the teacher."""
         super().optimizer_step(*args, **kwargs)
         if self.teacher is not None:
             self.teacher.follow(self.backbone)
@@ -482,7 +482,7 @@ class ZooModule(Ranged, LightningModule):
 
         Raises:
             ZooError: It has tensors or adapters of another model, averaged weights that this run
-                does not use, or the state of another optimiser.
+                does not use, or the state of another optimizer.
         """
         recorded_model = checkpoint.get("zoo", {})
         self.origin = {k: v for k, v in recorded_model.items() if k in ("data", "trained_images")}
@@ -505,7 +505,7 @@ class ZooModule(Ranged, LightningModule):
         self.refuse_mismatched_tensors(checkpoint)
 
     def _refuse_other_algorithm(self, checkpoint: dict[str, Any]) -> None:
-        """Refuses to resume a run whose optimiser was of another class."""
+        """Refuses to resume a run whose optimizer was of another class."""
         settings = checkpoint.get("hyper_parameters", {}).get("optimizer") or {}
         recorded = settings.get("algorithm", Optimization.algorithm)
         if recorded != self.optimizer.algorithm:

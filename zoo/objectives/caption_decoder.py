@@ -20,7 +20,7 @@ MAX_TOKENS = 77  # the public code of READ-CLIP cuts captions there
 class CaptionDecoder:
     """The decoder of an encoder-decoder model of transformers, without its encoder.
 
-    It is not a `torch.nn.Module`, so that checkpoints, optimisers, averages of weights and DDP
+    It is not a `torch.nn.Module`, so that checkpoints, optimizers, averages of weights and DDP
     leave it out. It is loaded on first use, has no dropout, and follows the device of its input.
 
     Args:

@@ -1,4 +1,4 @@
-"""Sharded: training with parameters, gradients and optimiser state split over devices.
+"""Sharded: training with parameters, gradients and optimizer state split over devices.
 
 It is for models that do not fit on one device.
 """

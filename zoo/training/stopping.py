@@ -119,7 +119,7 @@ class DeferredSignalConnector(SignalConnector):
 
 
 class StepEnd(Callback):
-    """A callback with hooks at the end of every optimiser step.
+    """A callback with hooks at the end of every optimizer step.
 
     They run after the step's metrics are logged and before a validation that is due.
     """
