@@ -156,7 +156,7 @@ def test_whole_steps_take_the_memory_that_was_measured(
 def test_memory_of_weights_gradients_and_moments_is_that_of_fp32(folder: Path) -> None:
     step = on_paper(folder, True, None, frozenset({"text"}))
     memory, n = step.memory, step.text.parameters
-    assert (memory["gradients"], memory["optimiser"]) == (4 * n, 8 * n)
+    assert (memory["gradients"], memory["optimizer"]) == (4 * n, 8 * n)
     assert memory["weights"] == 4 * (n + step.image.parameters)
     assert memory["activations of images"] == 0
 
